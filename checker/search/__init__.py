@@ -1,1 +1,1 @@
-"""Shared by all searches: account, limits, interrupts, trace reconstruction."""
+"""Code shared by all searches: accounting, limits, interrupts and trace reconstruction."""

@@ -1,5 +1,5 @@
-"""The account of a level search: counts, problems found, and the outcome. The interpreter and the
-machine-code search both use it.
+"""Keeps the account of a level search: its counts, the problems found, and the outcome. Both the
+interpreter and the machine-code search use this account.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ PROGRESS_SECONDS = 0.3
 """Interval between progress reports, in seconds."""
 
 Paths: TypeAlias = Callable[[Sequence[tuple[State, int]]], Sequence[Sequence[State]]]
-"""Maps states, each with its level, to paths from an initial state to them, by least predecessors.
-Raises `Cut` if it is interrupted.
+"""Maps states, each given with its level, to paths from an initial state to each of them. The paths
+follow least predecessors. Raises `Cut` if the search for paths is interrupted.
 """
 
 
@@ -56,10 +56,10 @@ VERDICTS = {
 class Candidate:
     """A problem that may be reported.
 
-    ``index`` orders problems of one rank: the number of the action, or that of the property after
-    all actions; -1 for the initial states. ``state`` is the state with the problem (for a failing
-    step, the state before it), ``before`` its predecessor if the step matters, ``number`` that of
-    the property.
+    ``index`` orders the problems of one rank. It is the number of the action; properties are
+    numbered after all actions, and the initial states have -1. ``state`` is the state with the
+    problem, or the state before the step if a step failed. ``before`` is the predecessor of
+    ``state`` if the problem is one of a step. ``number`` is the number of the property.
     """
 
     depth: int
@@ -72,7 +72,9 @@ class Candidate:
 
     @property
     def place(self) -> tuple[int, State, State]:
-        """Determines which of several problems of the same rank and index is reported."""
+        """The sort key that determines which of several problems with the same rank and index is
+        reported.
+        """
         return self.depth, self.state or (), self.before or ()
 
     @property
@@ -103,16 +105,19 @@ class Cut(Exception):
 
 
 class Expired(Cut):
-    """The time is up. Raised by a timer, which has no other context."""
+    """Signals that the time is up. A timer raises this exception without further context."""
 
     def __init__(self) -> None:
         super().__init__(Limit("timeout", 0))
 
 
 class Account:
-    """The counts so far. ``levels`` are the numbers of states per level, ``transitions`` the steps
-    from each; ``orbits`` are the numbers of visited states per level if these represent others,
-    else None; ``stuck`` is the first of the ``stuck_count`` stuck states, with its level.
+    """The counts of the search so far.
+
+    ``levels`` contains the number of states in each level, and ``transitions`` the number of steps
+    from each level. If visited states represent others, ``orbits`` contains the number of visited
+    states per level; otherwise it is None. ``stuck`` is the first of the ``stuck_count`` stuck
+    states, with its level.
     """
 
     def __init__(self, request: Request) -> None:
@@ -138,30 +143,32 @@ class Account:
 
     @property
     def left(self) -> float | None:
-        """The remaining seconds for the search; None without a limit."""
+        """The remaining seconds for the search, or None if time is not limited."""
         if self._timeout is None:
             return None
         return max(0.0, self.started + self._timeout - time.monotonic())
 
     @property
     def visited(self) -> int:
-        """The number of states visited in the levels that count."""
+        """The number of states visited, up to the last level that counts."""
         return sum(self.visited_levels)
 
     @property
     def visited_levels(self) -> Sequence[int]:
-        """The numbers of states visited per level."""
+        """The number of states visited in each level."""
         return self.levels if self.orbits is None else self.orbits
 
     @property
     def expired(self) -> Limit:
-        """The limit on time."""
+        """The time limit of the search."""
         return Limit("timeout", self._timeout)
 
     # ------------------------------------------------------------ problems
 
     def offer(self, problem: Candidate) -> None:
-        """Keeps the problem if it takes precedence over the one of the same rank and index."""
+        """Keeps the problem if it takes precedence over the problem kept so far for its rank and
+        index.
+        """
         if self._tolerant and problem.rank in (Rank.ERROR, Rank.ASSERTION):
             return
         other = self.candidates.get((problem.rank, problem.index))
@@ -171,7 +178,7 @@ class Account:
     def no_value(
         self, depth: int, number: int, state: State, before: State | None, site: int
     ) -> Candidate:
-        """A property that is undefined in a state or on a step."""
+        """Returns the problem of a property that is undefined in a state or on a step."""
         index = len(self.model.actions) + number
         return Candidate(depth, Rank.ERROR, index, state, before, site, number)
 
@@ -187,8 +194,8 @@ class Account:
         )
 
     def passes(self, depth: int) -> bool:
-        """Whether results from expanding level ``depth`` do not count, because the problem to
-        report precedes it.
+        """Whether results from expanding level ``depth`` do not count because a problem to report
+        was found before that level.
         """
         problems = self.candidates.values()
         min_depth = min((problem.depth for problem in problems), default=depth + 1)
@@ -197,7 +204,9 @@ class Account:
     # ------------------------------------------------------------ the outcome
 
     def outcome(self, cut: Limit | None, runner: Callable[[], Runner], paths: Paths) -> Outcome:
-        """The outcome of the search; ``cut`` is the limit that ended it."""
+        """Computes the outcome of the search. ``cut`` is the limit that ended the search, or None
+        if it was completed.
+        """
         interrupted = cut == INTERRUPTED
         notes: list[str] = []
         problems = sorted(self.candidates.values(), key=lambda problem: problem.order)
@@ -248,8 +257,8 @@ class Account:
     def _traced(
         self, problems: Sequence[Candidate], runner: Callable[[], Runner], paths: Paths
     ) -> tuple[tuple[Finding, ...], Trace | None]:
-        """The findings to report, and the trace to the first stuck state; all paths are searched
-        together.
+        """Returns the findings to report and the trace to the first stuck state. All paths are
+        searched together.
         """
         if not problems and self.stuck is None:
             return (), None
@@ -278,7 +287,7 @@ class Account:
 
 
 def others(limit: Limit) -> str:
-    """The note on problems found before ``limit`` cut the search."""
+    """Returns the note on problems that were found before ``limit`` cut the search."""
     return (
         f"The search was cut ({limit}): there may be other problems, even ones of the same length "
         "that rank first."
@@ -286,7 +295,7 @@ def others(limit: Limit) -> str:
 
 
 def finding_of(runner: Runner, problem: Candidate) -> Finding:
-    """The finding of a problem, without the trace."""
+    """Converts a problem to a finding without a trace."""
     site = None if problem.site is None else runner.model.sites[problem.site]
     verdict, index = VERDICTS[problem.rank], problem.index
     finding = Finding(verdict, None, problem.depth, None, site, index=index)
@@ -303,9 +312,11 @@ def finding_of(runner: Runner, problem: Candidate) -> Finding:
 
 
 def where(runner: Runner, problem: Candidate) -> Candidate:
-    """The problem, with the site of the first failure. A search that visits one state per orbit may
-    have found it in another state, and iterations over a symmetric type fail at the first of its
-    values.
+    """Returns the problem with the site of the first failure in its state.
+
+    A search that visits one state per orbit may have found the problem in another state of the
+    orbit, and an iteration over a symmetric type fails at the first of the values, which differs
+    between these states.
     """
     if problem.site is None:
         return problem
@@ -323,7 +334,9 @@ def where(runner: Runner, problem: Candidate) -> Candidate:
 
 
 def trace_of(runner: Runner, problem: Candidate, way: Sequence[State]) -> Trace:
-    """The trace of a problem; ``way`` leads to the last state that the search itself found."""
+    """Reconstructs the trace of a problem. ``way`` leads to the last state that the search itself
+    found.
+    """
     if problem.site is not None and problem.failed_step:
         return trace_to_failure(runner, way, problem.index, problem.site)
     if problem.before is not None and problem.state is not None:
@@ -332,8 +345,9 @@ def trace_of(runner: Runner, problem: Candidate, way: Sequence[State]) -> Trace:
 
 
 def before_search(account: Account, counted: bool = True) -> Outcome | None:
-    """The outcome without a search: that of `broken_assumptions`, or of running out of time while
-    checking them; None if a search is needed. ``counted`` says whether a search would count states.
+    """Returns the outcome if no search is needed: assumptions are broken (see
+    `broken_assumptions`), or the time ran out while they were checked. Otherwise returns None.
+    ``counted`` says whether a search would count states.
     """
     try:
         with raised_after(account.left, Expired):
@@ -345,7 +359,7 @@ def before_search(account: Account, counted: bool = True) -> Outcome | None:
 
 
 def broken_assumptions(model: Model) -> Outcome | None:
-    """The outcome if assumptions are false or undefined; None if they hold."""
+    """Returns the outcome if assumptions are false or undefined, or None if all of them hold."""
     broken: list[Finding] = []
     for assumption in model.assumptions:
         try:
@@ -360,7 +374,7 @@ def broken_assumptions(model: Model) -> Outcome | None:
 
 
 def _nothing(model: Model, verdict: Verdict, seconds: float, counted: bool = True) -> Outcome:
-    """The outcome without a search."""
+    """Returns an outcome for which no state was searched."""
     statistics = Statistics(0, 0, 0, (), (), seconds, peak_bytes(), counted=counted)
     coverage = Coverage((0,) * len(model.actions), frozenset())
     return Outcome(verdict, (), statistics, coverage)

@@ -1,5 +1,5 @@
-"""Raises an exception after a given time, wherever the thread is: enforces time limits in Python
-code that does not poll.
+"""Raises an exception in a thread after a given time, whatever the thread is executing. This
+enforces time limits in Python code that does not poll.
 """
 
 from __future__ import annotations
@@ -11,15 +11,18 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 
 AGAIN_SECONDS = 0.02
-"""Interval for raising the exception again if Python dropped it, as it does in a destructor."""
+"""Interval at which the exception is raised again if Python dropped it, as Python does in a
+destructor.
+"""
 
 
 @contextmanager
 def raised_after(seconds: float | None, error: type[BaseException]) -> Generator[None]:
-    """Raises ``error`` in this thread unless the body ends within ``seconds`` (never if None).
+    """Raises ``error`` in this thread unless the body ends within ``seconds``. If ``seconds`` is
+    None, there is no limit.
 
-    It may be raised between any two instructions of the body, like `KeyboardInterrupt`, and by the
-    ``with`` statement itself, but not after it.
+    The exception may be raised between any two instructions of the body, like `KeyboardInterrupt`,
+    and by the ``with`` statement itself, but not after that statement.
     """
     if seconds is None:
         yield
@@ -28,7 +31,7 @@ def raised_after(seconds: float | None, error: type[BaseException]) -> Generator
     armed, over, lost = threading.Event(), threading.Event(), threading.Event()
 
     def ring() -> None:
-        # Not while Python starts the timer, which it must not do partially.
+        # Wait until Python has started the timer completely; the exception must not interrupt that.
         armed.wait()
         _raise_in(thread, error)
         while not over.wait(AGAIN_SECONDS):
@@ -49,7 +52,7 @@ def raised_after(seconds: float | None, error: type[BaseException]) -> Generator
         armed.set()
         yield
     finally:
-        # The exception may come while it is being cancelled.
+        # The exception may be raised while the timer is being cancelled.
         while True:
             try:
                 armed.set()
@@ -68,7 +71,7 @@ def stopped_after(
     seconds: float | None, stop: Callable[[BaseException], None], error: type[BaseException]
 ) -> Generator[None]:
     """Calls ``stop`` with an ``error``, in another thread, unless the body ends within ``seconds``
-    (no limit if None). Raises `MemoryError` if the thread does not fit into memory.
+    (no limit if None). Raises `MemoryError` if there is not enough memory for the thread.
     """
     if seconds is None:
         yield
@@ -83,14 +86,16 @@ def stopped_after(
 
 
 def timer_after(seconds: float, ring: Callable[[], None]) -> threading.Timer:
-    """A timer, not yet started, that keeps no process alive; any number of seconds is allowed."""
+    """Creates a timer, without starting it. Any number of seconds is allowed. The timer does not
+    keep the process alive.
+    """
     timer = threading.Timer(min(max(0.0, seconds), threading.TIMEOUT_MAX), ring)
     timer.daemon = True
     return timer
 
 
 def started(thread: threading.Thread) -> None:
-    """Starts a thread. Raises `MemoryError` if its stack does not fit into memory."""
+    """Starts a thread. Raises `MemoryError` if there is not enough memory for its stack."""
     try:
         thread.start()
     except RuntimeError:
@@ -98,6 +103,8 @@ def started(thread: threading.Thread) -> None:
 
 
 def _raise_in(thread: int, error: type[BaseException] | None) -> None:
-    """Makes a thread raise an exception at its next instruction; None cancels one."""
+    """Makes a thread raise an exception at its next instruction. With None, cancels an exception
+    that the thread has not raised yet.
+    """
     exception = None if error is None else ctypes.py_object(error)
     ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), exception)

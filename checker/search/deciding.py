@@ -1,7 +1,7 @@
-"""Progress of the decision phase: the current liveness property, the work done, and an estimate of
-the remaining time.
+"""Tracks the progress of the decision phase: the current liveness property, the work done, and an
+estimate of the remaining time.
 
-It enforces no limits itself: ``look``, which every part of the phase calls, does.
+This module enforces no limits. Every part of the phase calls ``look``, which does.
 """
 
 from __future__ import annotations
@@ -14,20 +14,20 @@ from fencepost.checker.request import Deciding, Phase
 from fencepost.spec.core.ir import Model
 
 MIN_SECONDS = 1.0
-"""There is no estimate before a property has taken this long."""
+"""Minimum time that a property must have taken before its remaining time is estimated."""
 
 
 def _ignore() -> None:
-    """Observes no limit."""
+    """Does nothing: the default for ``look``, without limits."""
 
 
 class Decision:
     """The decision phase of one search.
 
-    ``shares`` are the expected shares of the phases in the time of a property, for the estimate.
-    The deciding code calls `begin` per property, `enter` and `advance` per phase, counts ``edges``
-    and ``components``, and calls ``look`` often; it may raise `Cut` or `Exhausted`. ``clock``
-    returns seconds; tests pass their own.
+    ``shares`` are the expected shares of the phases in the time for a property; the estimate uses
+    them. The deciding code calls `begin` for each property, and `enter` and `advance` for each
+    phase. It counts ``edges`` and ``components``, and calls ``look`` often; ``look`` may raise
+    `Cut` or `Exhausted`. ``clock`` returns seconds, and tests pass their own.
     """
 
     def __init__(
@@ -62,23 +62,24 @@ class Decision:
         self.property = None
 
     def enter(self, phase: Phase, total: int = 0) -> None:
-        """Starts a phase; ``total`` is the size of its work (unknown if 0)."""
+        """Starts a phase. ``total`` is the amount of work in it, or 0 if that is unknown."""
         now = self._clock()
         self._spent[self.phase] = self._spent.get(self.phase, 0.0) + now - self._entered_at
         self.phase, self._entered_at = phase, now
         self._total, self._done = total, 0
 
     def advance(self, done: int) -> None:
-        """Counts work of the phase as done, if its total is known."""
+        """Adds ``done`` to the completed work of the phase, if the total of the phase is known."""
         self._done += done if self._total else 0
 
     def now(self) -> Deciding:
-        """The current state of the phase, for a progress line."""
+        """Returns the current state of the phase, for a progress line."""
         return Deciding(self._title, self.phase, self.edges, self.components, self.seconds_left())
 
     def seconds_left(self) -> tuple[float, float] | None:
-        """Lower and upper bound of the seconds that this property may still take: the rest of the
-        phase, at its own rate, and all later phases as well, by their shares. None if unknown.
+        """Estimates the seconds that this property may still take, as a lower and an upper bound.
+        The lower bound covers the rest of the current phase at its own rate. The upper bound adds
+        all later phases, according to their shares. Returns None if no estimate is possible.
         """
         shares, phases = self._shares, get_args(Phase)
         later = sum(shares.get(phase, 0.0) for phase in phases[phases.index(self.phase) + 1 :])

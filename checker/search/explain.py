@@ -1,7 +1,8 @@
-"""Reconstruction of a trace from the states along a path, and explanations of false properties: the
-failing instance, and the innermost part to blame.
+"""Reconstructs a trace from the states along a path, and explains why a property is false: by the
+failing instance and the innermost part that is to blame.
 
-The property is followed down to the part that decides it, evaluating its parts on the way.
+An explanation descends into the property, evaluating its parts, until it reaches the part that
+decides the value.
 """
 
 from __future__ import annotations
@@ -18,15 +19,16 @@ from fencepost.spec.text.source import Span
 
 
 def trace_along(runner: Runner, states: Sequence[State]) -> Trace:
-    """The trace through these states: each step is the first, by action and choices, that leads
-    from one to the next.
+    """Reconstructs the trace through these states. Each step is the first one, by action and
+    choices, that leads from one state to the next.
     """
     return Trace(tuple(_steps(runner, states)))
 
 
 def trace_to_failure(runner: Runner, states: Sequence[State], action: int, site: int) -> Trace:
-    """The trace through these states, followed by the first step of ``action`` that fails at
-    ``site``; without states, the first failing choice of an initial state.
+    """Reconstructs the trace through these states, followed by the first step of ``action`` that
+    fails at ``site``. Without states, the trace consists of the first failing choice of an initial
+    state.
     """
     tried = runner.successors(states[-1]) if states else runner.initial()
     for step in tried:
@@ -40,8 +42,9 @@ def trace_to_failure(runner: Runner, states: Sequence[State], action: int, site:
 
 
 def first_failure(runner: Runner, state: State | None, action: int, assertion: bool) -> int:
-    """The site at which an action first fails in a state, in the order of its choices (without a
-    state: at which the choice of an initial state fails), by evaluation or by an ``assertion``.
+    """Returns the site at which an action first fails in a state, trying the choices in order.
+    Without a state, returns the site at which the choice of an initial state fails. ``assertion``
+    selects whether a failed assertion or a failed evaluation is searched for.
     """
     tried = runner.initial() if state is None else runner.attempts(action, state)
     for step in tried:
@@ -53,8 +56,8 @@ def first_failure(runner: Runner, state: State | None, action: int, assertion: b
 def trace_from(
     runner: Runner, states: Sequence[State], action: int | None = None, site: int | None = None
 ) -> Trace:
-    """The trace through these states, starting with any state. With a ``site``, it
-    continues with the first step of ``action`` that fails there.
+    """Reconstructs the trace through these states, which may start in any state. With a ``site``,
+    the trace continues with the first step of ``action`` that fails at that site.
     """
     steps = [Step(None, (), states[0])]
     for before, after in pairwise(states):
@@ -71,8 +74,8 @@ def trace_from(
 
 
 def first_impossible(runner: Runner, trace: Trace) -> int | None:
-    """The position of the first step of ``trace`` that the model cannot take; None if it can take
-    all.
+    """Returns the position of the first step of ``trace`` that the model cannot take, or None if
+    the model can take all steps.
     """
     before: State | None = None
     for position, step in enumerate(trace.steps):
@@ -103,8 +106,8 @@ def _steps(runner: Runner, states: Sequence[State]) -> list[Step]:
 def explained(
     runner: Runner, finding: Finding, property: int, before: State | None, state: State
 ) -> Finding:
-    """A finding, with the reason why a property is violated at the end of a path with these last
-    states.
+    """Adds to a finding the reason why a property is violated at the end of a path. ``before`` and
+    ``state`` are the last states of the path.
     """
     declared = runner.model.properties[property]
     if declared.abstract is not None:
@@ -116,8 +119,9 @@ def explained(
 def explain(
     runner: Runner, property: int, state: State, after: State | None
 ) -> tuple[tuple[Choice, ...], Span | None]:
-    """The values of the quantified variables that make a violated property false, outermost first,
-    and its innermost failing part. ``after`` is the next state, for a step invariant.
+    """Explains why a property is violated: returns the values of the quantified variables that make
+    it false, outermost first, and its innermost failing part. ``after`` is the next state, for a
+    step invariant.
     """
     search = _Blame(runner, state, after)
     body = runner.model.properties[property].body
@@ -139,11 +143,11 @@ class _Blame:
         return self.runner.value(expr, bindings, self.state, self.after)
 
     def descend(self, expr: ir.Expr, truth: bool, bindings: Mapping[int, Value]) -> None:
-        """Continues from ``expr``, which is ``truth`` but should not be, to the part that decides
-        it; stops if no single part does.
+        """Continues from ``expr``, whose value is ``truth`` although it should be the opposite, to
+        the part that decides this value. Stops if no single part does.
 
-        Only false parts are blamed: below a negation, parts are true that should be false, and
-        pointing at one of them would read as if it were false.
+        Only false parts are blamed. Below a negation, the parts at fault are true, and pointing at
+        a true part would suggest that it is false.
         """
         if expr.span is not None and not truth:
             self.span = expr.span
@@ -159,7 +163,7 @@ class _Blame:
             case ir.Or(parts) if truth:
                 self.descend(self.first(parts, True, bindings), truth, bindings)
             case ir.Or((ir.Not(), conclusion)):
-                # An implication: its premise is as it should be.
+                # This is an implication whose premise has the expected value.
                 self.descend(conclusion, truth, bindings)
             case ir.Conditional(_, condition, then, otherwise):
                 arm = then if self.value(condition, bindings) else otherwise
@@ -196,8 +200,9 @@ class _Blame:
 
 
 def misfit(runner: Runner, property: int, before: State | None, state: State) -> Misfit:
-    """Explains a step that the refined model cannot take: both images, and the obstacle for each
-    action. If ``before`` is None, ``state`` is an initial state.
+    """Explains a step that the refined model cannot take: returns the images of both states and,
+    for each action, the reason why it does not fit. If ``before`` is None, ``state`` is an initial
+    state.
     """
     there = runner.refined(property).runner
     after = runner.image(property, state)
@@ -217,8 +222,8 @@ def misfit(runner: Runner, property: int, before: State | None, state: State) ->
 
 
 def _unfit(runner: Runner, action: int, before: State, after: State) -> Unfit:
-    """The nearest of the steps of an action; if it has none, a failing one, or else the false
-    guards.
+    """Returns the step of an action that comes nearest to ``after``. If the action has no step,
+    returns a failing attempt or, if no attempt fails, the guards that are false.
     """
     nearest: Attempt | None = None
     failing: Attempt | None = None
@@ -239,5 +244,5 @@ def _unfit(runner: Runner, action: int, before: State, after: State) -> Unfit:
 
 
 def _distance(state: State | None, other: State) -> int:
-    """The number of variables that differ between two states."""
+    """Counts the variables that differ between two states."""
     return sum(a != b for a, b in zip(state or (), other, strict=False))

@@ -1,8 +1,8 @@
-"""Requests to end a search: an interrupt from the keyboard, or a termination signal (SIGTERM, and
-SIGHUP when the terminal closes).
+"""Handles requests to end a search: an interrupt from the keyboard, or a termination signal
+(SIGTERM, or SIGHUP when the terminal closes).
 
-Python runs its handlers in the main thread, and not while that executes machine code. So a separate
-thread receives the signals through a pipe and stops the machine code at once.
+Python runs signal handlers in the main thread, but not while that thread executes machine code. A
+separate thread therefore receives the signals through a pipe and stops the machine code at once.
 """
 
 from __future__ import annotations
@@ -20,11 +20,13 @@ SIGNALS = tuple(
 )
 """The signals that ask the command to end; Windows has no SIGHUP."""
 _END, _MARK = b"\0", b"\xff"
-"""Bytes written into the pipe besides signal numbers."""
+"""Bytes that are written into the pipe in addition to signal numbers."""
 
 
 class Interrupts:
-    """``asked`` says whether the user wants the search to end; `forget` drops the request."""
+    """Receives requests to end the search. ``asked`` says whether the user has requested the end,
+    and `forget` drops the request.
+    """
 
     def __init__(self) -> None:
         self.asked = False
@@ -34,12 +36,14 @@ class Interrupts:
         self._caught_up = threading.Event()
 
     def stop_by(self, stop: Callable[[], None] | None) -> None:
-        """Makes requests call ``stop`` from now on, in another thread; None disables this."""
+        """Makes requests call ``stop`` in another thread. With None, requests no longer call
+        anything.
+        """
         with self._lock:
             self._stop = stop
 
     def forget(self) -> None:
-        """Drops all requests so far; they no longer stop anything."""
+        """Drops all earlier requests; they no longer stop anything."""
         if self._sink is not None:
             self._caught_up.clear()
             os.write(self._sink, _MARK)
@@ -48,10 +52,11 @@ class Interrupts:
 
     @contextmanager
     def heard(self) -> Generator[None]:
-        """While active, a request sets ``asked`` and calls the stop function, and does nothing
+        """While active, makes a request set ``asked`` and call the stop function, and do nothing
         else.
 
-        Custom handlers of the program remain in place; outside the main thread, all handlers do.
+        Custom signal handlers of the program remain in place. Outside the main thread, all handlers
+        remain in place.
         """
         usual = (signal.SIG_DFL, signal.default_int_handler)
         heard = [number for number in SIGNALS if signal.getsignal(number) in usual]
@@ -60,13 +65,13 @@ class Interrupts:
             return
         source, sink = os.pipe()
         if hasattr(os, "set_blocking"):
-            # Platforms without it do not need it in Python.
+            # Platforms without this function do not need a nonblocking pipe.
             os.set_blocking(sink, False)
         self._sink = sink
         listener = threading.Thread(target=self._listen, args=(source, heard), daemon=True)
         try:
             listener.start()
-        except RuntimeError:  # Its stack does not fit.
+        except RuntimeError:  # There is not enough memory for its stack.
             self._sink = None
             os.close(sink)
             os.close(source)
@@ -104,7 +109,9 @@ class Interrupts:
 
 @contextmanager
 def deferred() -> Generator[None]:
-    """A context that defers interrupts; at its end, a deferred one raises `KeyboardInterrupt`."""
+    """Defers interrupts while the context is active. If interrupts were deferred, raises
+    `KeyboardInterrupt` at the end.
+    """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -127,7 +134,7 @@ def deferred() -> Generator[None]:
 
 @contextmanager
 def not_swallowed() -> Generator[None]:
-    """A context that raises an interrupt again if Python receives it where it cannot raise it."""
+    """Raises an interrupt again if Python receives it at a point where it cannot raise it."""
     before = sys.unraisablehook
 
     def hook(unraisable: sys.UnraisableHookArgs) -> None:

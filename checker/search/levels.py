@@ -1,5 +1,5 @@
-"""The search loop of every engine that visits states, level by level: what it searches for, what
-counts, and what cuts it.
+"""Implements the search loop of every engine that visits states level by level: it determines what
+to search for, which results count, and which limit cuts the search.
 
 `States` find and store the states.
 """
@@ -18,14 +18,16 @@ from fencepost.spec.core.types import State
 from fencepost.spec.semantics.stepper import Runner
 
 PATIENCE_SECONDS = 0.5
-"""Time for an interrupted search to find the path to a problem it has found, in seconds."""
+"""Maximum time, in seconds, in which an interrupted search may still find the path to a problem."""
 
 
 class LevelSearch:
-    """One run over ``states``. ``checkpoint`` saves and restores it, unless None; only `Stoppable`
-    states can be saved. ``runner`` explains problems. ``first_states`` replace the states if there
-    are more initial states than ``--max-states`` allows: their `begin` stops at exactly that
-    number; None if that of ``states`` does.
+    """One search over ``states``.
+
+    ``checkpoint``, if given, saves and restores the search; only `Stoppable` states can be saved.
+    ``runner`` explains problems. ``first_states`` replace ``states`` if there are more initial
+    states than ``--max-states`` allows; their `begin` stops at exactly that number.
+    ``first_states`` is None if the `begin` of ``states`` already does so.
     """
 
     def __init__(
@@ -42,11 +44,11 @@ class LevelSearch:
         self._checkpoint = checkpoint
         self._runner = runner or (lambda: Runner(watch.account.model))
         self._first_states = first_states
-        # The level being expanded, 0 before the first.
+        # The level being expanded; 0 before the first level.
         self._depth = 0
-        # Whether the search has started; a saved one is read before that.
+        # Whether the search has started. A saved search is read before it starts.
         self._begun = checkpoint is None
-        # The last level that counts, and the counts up to it.
+        # The last level that counts, and the counts up to and including it.
         self._level = 0
         self._counts: Counts | None = None
         watch.follow(states)
@@ -55,7 +57,9 @@ class LevelSearch:
         )
 
     def run(self, completed: Callable[[Outcome], Outcome] = lambda outcome: outcome) -> Outcome:
-        """The outcome; ``completed`` is applied to it while the states still exist."""
+        """Runs the search and returns its outcome. ``completed`` is applied to the outcome while
+        the states still exist.
+        """
         try:
             limit = self.search()
             outcome = self.account.outcome(limit, self._runner, self._paths)
@@ -63,11 +67,13 @@ class LevelSearch:
                 outcome = self._checkpoint.ended(outcome)
             return completed(outcome)
         finally:
-            # Also if an observer has ended the search.
+            # This is also needed if an observer has ended the search.
             self.close()
 
     def search(self) -> Limit | None:
-        """Searches, and adds all results to the account. Returns the limit that cut the search."""
+        """Searches, and adds all results to the account. Returns the limit that cut the search, or
+        None.
+        """
         limit = self._limited()
         self.watch.look_back()
         if limit is not None and self._begun:
@@ -85,7 +91,7 @@ class LevelSearch:
         self.watch.close()
 
     def _limited(self) -> Limit | None:
-        """Searches. Returns the limit that cut the search, if any."""
+        """Searches all levels under the limits. Returns the limit that cut the search, or None."""
         try:
             try:
                 with self.watch.timed(self.account.left):
@@ -109,7 +115,7 @@ class LevelSearch:
     # ------------------------------------------------------------ the loop
 
     def _search(self) -> None:
-        """Searches all levels, from the first or from the saved one."""
+        """Searches all levels, starting from the first level or from the saved one."""
         account, max_depth = self.account, self.watch.limits.depth
         restored = self._checkpoint is not None and self._checkpoint.restore()
         self._begun = True
@@ -139,16 +145,16 @@ class LevelSearch:
 
     @property
     def _has_frontier(self) -> bool:
-        """Whether the last level that counts has states to expand."""
+        """Whether the last level that counts contains states to expand."""
         return self._counts is not None and self._counts.size > 0
 
     def _look_for(self) -> None:
-        """Tells the states what to search for from now on."""
+        """Tells the states which problems and properties to search for in the following levels."""
         account = self.account
         self.states.look_for(self.watch.deadlock, account.searched.chosen - account.reached)
 
     def _begin_exactly(self, states: States) -> None:
-        """Finds the initial states again, up to the limit on states. Raises `Cut` there."""
+        """Finds the initial states again, and raises `Cut` at the limit on states."""
         # Problems of states beyond the limit do not count.
         self.account.candidates.clear()
         self.watch.close()
@@ -160,8 +166,8 @@ class LevelSearch:
         raise AssertionError("fewer initial states than the search found")
 
     def _take_in(self) -> bool:
-        """Takes in the level that has just been examined. Returns whether it ends the search.
-        Raises `Cut` if it reaches the limit on states.
+        """Takes in the level that has just been examined, and returns whether this ends the search.
+        Raises `Cut` if the level reaches the limit on states.
         """
         account = self.account
         if not account.passes(self._depth):
@@ -174,13 +180,13 @@ class LevelSearch:
         return False
 
     def _check_states(self) -> None:
-        """Raises `Cut` if there are too many states, unless no state is left to expand."""
+        """Raises `Cut` if there are too many states, unless no state remains to be expanded."""
         if self._has_frontier:
             self.watch.check_states()
 
     def _take_in_rest(self) -> None:
-        """Takes in the results of a level that was cut, and examines its states for at most
-        PATIENCE_SECONDS.
+        """Takes in the results of a level that was cut. Examines the states of that level for at
+        most PATIENCE_SECONDS.
         """
         states, stoppable = self.states, self.watch.stoppable
         if states.extent.level == self._level or self.account.passes(self._depth):
@@ -202,7 +208,7 @@ class LevelSearch:
             self.watch.stoppable.resume()
 
     def _save_rest(self) -> None:
-        """Saves the results up to the last level that counts."""
+        """Saves the results up to and including the last level that counts."""
         if self._checkpoint is None:
             return
         self.watch.be_patient(inf)
@@ -210,7 +216,7 @@ class LevelSearch:
         try:
             self._checkpoint.cut()
         except (Cut, KeyboardInterrupt, MemoryError, Exhausted):
-            # The earlier save is unchanged.
+            # The earlier save is unchanged, so this one is given up.
             return
 
     def _count(self) -> None:
@@ -234,7 +240,9 @@ class LevelSearch:
     # ------------------------------------------------------------ traces
 
     def _paths(self, ends: Sequence[tuple[State, int]]) -> list[list[State]]:
-        """The states from an initial one to each of ``ends``, found level by level."""
+        """Returns for each of ``ends`` the states on a path from an initial state to it. The paths
+        are found level by level, backwards.
+        """
         self.watch.be_patient(PATIENCE_SECONDS)
         self._resume()
         reversed_paths = [[state] for state, _ in ends]

@@ -1,4 +1,6 @@
-"""Limits and interrupts of a level search, which it polls often; and its progress."""
+"""Enforces the limits and interrupts of a level search, which polls them often, and reports its
+progress.
+"""
 
 from __future__ import annotations
 
@@ -17,14 +19,17 @@ from fencepost.checker.search.interrupts import Interrupts
 from fencepost.checker.search.states import States, Stoppable
 
 WEIGH_SECONDS = 0.02
-"""Interval between measurements of the process's memory, if that is limited, in seconds."""
+"""Interval in seconds at which the memory of the process is measured, if it is limited."""
 
 
 class Watch:
-    """``look`` and ``heed`` are called often by the followed states; both raise `Cut` if the search
-    has to end. ``stoppable`` are these states if they are `Stoppable`, else None. ``depth`` is the
-    level that they expand, 0 before the first. ``looking_back``: the search is over. While
-    ``decision`` is set, liveness is being decided, and the limits on time and memory apply again.
+    """Watches the limits and interrupts of a search.
+
+    The followed states call ``look`` and ``heed`` often; both raise `Cut` if the search has to end.
+    ``stoppable`` holds the followed states if they are `Stoppable`, and None otherwise. ``depth``
+    is the level being expanded, or 0 before the first level. ``looking_back`` is set once the
+    search is over. While ``decision`` is set, liveness is being decided, and the limits on time and
+    memory apply again.
     """
 
     _states: States
@@ -43,14 +48,14 @@ class Watch:
         self._deadline: float | None = None
 
     def follow(self, states: States) -> None:
-        """Watches these states from now on; a request to end stops them."""
+        """Starts watching these states. A request to end stops them."""
         self._states = states
         if isinstance(states, Stoppable):
             self.stoppable = states
             self._interrupts.stop_by(lambda: states.stop(Cut(INTERRUPTED)))
 
     def close(self) -> None:
-        """Frees the states; requests to end stop nothing from now on."""
+        """Frees the states. Later requests to end stop nothing."""
         self._interrupts.stop_by(None)
         stoppable, self.stoppable = self.stoppable, None
         del self._states
@@ -58,23 +63,25 @@ class Watch:
             stoppable.close()
 
     def timed(self, seconds: float | None) -> AbstractContextManager[None]:
-        """While active, `Expired` ends the work of the states after ``seconds``, even within one
-        state; no limit if None. Raises `MemoryError` if the timer does not fit into memory.
+        """While active, limits the work of the states to ``seconds`` by `Expired`, even within the
+        work on one state. There is no limit if ``seconds`` is None. Raises `MemoryError` if there
+        is not enough memory for the timer.
         """
         if self.stoppable is None:
             return raised_after(seconds, Expired)
         return stopped_after(seconds, self.stoppable.stop, Expired)
 
     def look_back(self) -> None:
-        """Marks the search as over: from now on, only a request to end cuts the processing of its
+        """Marks the search as over. After this, only a request to end cuts the processing of its
         result.
         """
         self.looking_back = True
 
     @contextmanager
     def deciding(self, shares: Mapping[Phase, float]) -> Generator[Decision]:
-        """The decision phase, after the search: limits on time and memory apply again, and progress
-        is that of the decision. ``shares`` are those of its phases.
+        """Enters the decision phase after the search. The limits on time and memory apply again,
+        and the progress shown is that of the decision. ``shares`` are the expected shares of the
+        phases in the time.
         """
         self.decision = Decision(self.account.model, self.look, shares)
         try:
@@ -83,7 +90,7 @@ class Watch:
             self.decision = None
 
     def be_patient(self, seconds: float) -> None:
-        """Drops earlier requests to end; if there were any, the following work may take
+        """Drops earlier requests to end. If there were any, the following work may take up to
         ``seconds``.
         """
         if self._interrupts.asked or self._deadline is not None:
@@ -91,7 +98,7 @@ class Watch:
         self._interrupts.forget()
 
     def look(self) -> None:
-        """Enforces all limits, and reports progress."""
+        """Enforces all limits and reports progress."""
         self.heed()
         if self.looking_back and self.decision is None:
             return
@@ -121,7 +128,7 @@ class Watch:
             raise Exhausted
 
     def heed(self) -> None:
-        """Enforces requests to end and the limit on time."""
+        """Enforces the time limit and obeys requests to end."""
         now = time.monotonic()
         if self._interrupts.asked or (self._deadline is not None and now > self._deadline):
             raise Cut(INTERRUPTED)
@@ -131,8 +138,8 @@ class Watch:
             raise Expired
 
     def check_states(self) -> None:
-        """Raises `Cut` if there are more states than ``--max-states`` allows. Precondition: those
-        outside constraints have been dropped.
+        """Raises `Cut` if there are more states than ``--max-states`` allows. Precondition: the
+        states outside the constraints have been dropped.
         """
         max_states = self.limits.max_states
         if max_states is not None and self._states.extent.states > max_states:
@@ -140,10 +147,12 @@ class Watch:
 
 
 def out_of_memory(limits: Limits) -> Limit:
-    """The limit for a search that exceeds ``--memory``, or gets no more memory from the system."""
+    """Returns the limit for a search that exceeds ``--memory`` or cannot get more memory from the
+    system.
+    """
     return no_memory() if limits.memory is None else Limit("memory", limits.memory)
 
 
 def no_memory() -> Limit:
-    """The limit for a search that gets no more memory from the system."""
+    """Returns the limit for a search that cannot get more memory from the system."""
     return Limit("machine", reason=memory_bound())

@@ -1,8 +1,8 @@
-"""The orbits of states under exchanges of values of symmetric types.
+"""Computes the orbits of states when values of symmetric types are exchanged.
 
-States of one orbit differ only by a permutation of the values of a symmetric type, so a search
-visits the least state of each orbit and counts the states that it represents. All permutations are
-tried, in the simplest way; faster engines must agree with this.
+States of one orbit differ only by a permutation of the values of a symmetric type. A search
+therefore visits only the least state of each orbit and counts the states that it represents. This
+module tries all permutations in the simplest way; faster engines must give the same results.
 """
 
 from __future__ import annotations
@@ -20,14 +20,18 @@ from fencepost.spec.semantics.fold import execute
 from fencepost.spec.semantics.python_codegen import Frame
 
 MAX_EXCHANGES = 5_040
-"""Maximum number of permutations; models with more are searched in full (seven values)."""
+"""Maximum number of permutations, which is that of seven values. Models with more permutations are
+searched in full.
+"""
 
 MIN_NOTED_PERMUTATIONS = 720
-"""Minimum number of permutations for a note that all of them are tried (six values)."""
+"""Minimum number of permutations for a note that all of them are tried; this is the number for six
+values.
+"""
 
 
 class Orbits:
-    """The orbits of the states of a model: tuples of values of these types."""
+    """The orbits of a model's states, which are tuples of values of the types ``kinds``."""
 
     def __init__(self, kinds: Sequence[Type]) -> None:
         enums = symmetric_types(kinds)
@@ -40,33 +44,36 @@ class Orbits:
         ]
 
     def images(self, state: State) -> Sequence[State]:
-        """The images of a state under all permutations, in the same order for every state."""
+        """Returns the images of a state under all permutations, in the same order for every
+        state.
+        """
         images = [state]
-        # A permutation of the values up to `last` is one of the values before it, followed by an
-        # exchange of `last` with one of them, or by none.
+        # A permutation of the values up to `last` is a permutation of the values before it,
+        # optionally followed by an exchange of `last` with one of these values.
         for exchanges in self._exchanges:
             images += [exchange(image) for exchange in exchanges for image in images]
         return images
 
     def least(self, state: State) -> State:
-        """The least state of the orbit."""
+        """Returns the least state of the orbit that contains ``state``."""
         return min(self.images(state))
 
     def size(self, state: State) -> int:
-        """The number of states in the orbit."""
+        """Returns the number of states in the orbit that contains ``state``."""
         return self.permutations // self.images(state).count(state)
 
     def least_step(self, before: State, after: State) -> tuple[State, State]:
-        """The image of a step with the least state after it; among those, the one with the least
-        state before it. The state before comes first.
+        """Returns the image of a step that has the least state after the step. If several images
+        have that state, returns the one with the least state before the step. The state before
+        comes first in the result.
         """
         pairs = zip(self.images(after), self.images(before), strict=True)
         second, first = min(pairs)
         return first, second
 
     def before(self, leads: Sequence[tuple[State, State]], target: State) -> State:
-        """The least source of an image, with target ``target``, of one of these steps, each a state
-        and its successor; one must exist.
+        """Returns the least state from which an image of one of ``leads`` leads to ``target``. Each
+        lead is a state and its successor. At least one image must lead to ``target``.
         """
         return min(
             first
@@ -77,7 +84,7 @@ class Orbits:
 
 
 def _exchange(kinds: Sequence[Type], enum: Enum, low: int, high: int) -> Callable[[State], State]:
-    """The exchange of two values of a symmetric type in a state."""
+    """Returns a function that exchanges two values of a symmetric type in a state."""
     domain = ConcreteDomain(kinds)
     run = execute(domain, {}, Exchanging(kinds, 0, enum, low, high).statement())
     slots = [None] * (domain.width - len(kinds))
@@ -91,13 +98,13 @@ def _exchange(kinds: Sequence[Type], enum: Enum, low: int, high: int) -> Callabl
 
 
 def searched_in_orbits(request: Request) -> bool:
-    """Whether a search may visit one state per orbit, and benefits from it."""
+    """Whether a search may visit one state per orbit and benefits from doing so."""
     return request.symmetry and bool(_symmetric(request.model)) and why_in_full(request) is None
 
 
 def why_in_full(request: Request) -> str | None:
-    """The reason why a search for these properties visits all states, as half a sentence; None if
-    there is none.
+    """Returns the reason why a search for these properties must visit all states, as half a
+    sentence, or None if there is no such reason.
     """
     model = request.model
     searched = model.searched(request.properties)
@@ -117,14 +124,16 @@ def why_in_full(request: Request) -> str | None:
 
 
 def orbits(request: Request) -> Orbits | None:
-    """The orbits to search; None if all states are visited."""
+    """Returns the orbits to search, or None if all states are visited."""
     if not searched_in_orbits(request):
         return None
     return Orbits([variable.type for variable in request.model.variables])
 
 
 def note_permutations(searched: Orbits | None) -> str | None:
-    """The note on a search that is slow because it tries all permutations of each state, if any."""
+    """Returns a note for a search that is slow because it tries all permutations of each state.
+    Returns None if the search is not slowed down.
+    """
     if searched is None or searched.permutations < MIN_NOTED_PERMUTATIONS:
         return None
     return Fact(
@@ -134,8 +143,9 @@ def note_permutations(searched: Orbits | None) -> str | None:
 
 
 def note_in_full(request: Request, capable: bool) -> str | None:
-    """The note on a search that visits all states of a model with symmetric types without being
-    asked to; ``capable`` says whether the engine can do otherwise.
+    """Returns a note for a search that visits all states of a model with symmetric types although
+    this was not requested. Returns None if no note is needed. ``capable`` says whether the engine
+    can search orbits.
     """
     if not request.symmetry or not _symmetric(request.model):
         return None

@@ -1,7 +1,7 @@
-"""State graphs on values of Python: states by number, and the steps between them.
+"""Stores state graphs of Python values: numbered states and the steps between them.
 
-The machine code has a graph of packed states of its own (`native/graph.py`), with the same numbers
-and rows.
+The machine code has its own graph of packed states (`native/graph.py`) with the same numbers and
+rows.
 """
 
 from __future__ import annotations
@@ -16,18 +16,19 @@ Label = TypeVar("Label")
 
 
 class TooLarge(Exception):
-    """A graph has more states than it may have."""
+    """Signals that a graph has more states than allowed."""
 
 
 class StateGraph(Generic[Label]):
-    """The states reached from some initial ones, in the order of a search by levels.
+    """The states that can be reached from some initial states, in the order of a search by levels.
 
-    Its user goes through ``states``, which grow meanwhile, and calls `expand` for each. ``levels``
-    has the number of steps to each state, and ``rows`` the steps of each expanded state, in order:
-    a label, and the number of the target. This is None if the step has no target, or a state that
-    does not enter the graph: ``enters`` is asked once for each state, with its level. ``before``
-    has the first step to each state: its source and label, or None for an initial state. Raises
-    `TooLarge` if there are more than ``most`` states.
+    The caller iterates over ``states``, which grows meanwhile, and calls `expand` for each state.
+    ``levels`` contains for each state the number of steps to it. ``rows`` contains the steps of each
+    expanded state, in order. A step is a label and the number of its target, which is None if the step
+    has no target or its target does not enter the graph. ``enters`` decides this; it is called once for
+    each state, with the level of the state. ``before`` contains the first step to each state as its
+    source and label, or None for an initial state. Raises `TooLarge` if there are more than ``most``
+    states.
 
     >>> graph = StateGraph[str]([(0,)], enters=lambda state, level: state < (3,))
     >>> for (n,) in graph.states:
@@ -55,7 +56,7 @@ class StateGraph(Generic[Label]):
             self._number(state, 0, None)
 
     def expand(self, steps: Iterable[tuple[Label, State | None]]) -> None:
-        """Adds the steps of the first state that has no row yet."""
+        """Adds the row of the first state that does not have one yet."""
         source = len(self.rows)
         level = self.levels[source] + 1
         self.rows.append(
@@ -66,7 +67,7 @@ class StateGraph(Generic[Label]):
         )
 
     def path(self, number: int) -> list[Label]:
-        """The labels of a shortest path to a state."""
+        """Returns the labels of the steps on a shortest path to a state."""
         labels: list[Label] = []
         while (step := self.before[number]) is not None:
             number, label = step
@@ -87,8 +88,8 @@ class StateGraph(Generic[Label]):
 
 
 def distinct_steps(runner: Runner, state: State) -> list[tuple[int, State | None]]:
-    """The steps from a state, each once, in order: the number of the action, and the target, which
-    is None if the step fails.
+    """Returns the distinct steps from a state, in order. A step is the number of the action and the
+    target, which is None if the step fails.
     """
     steps = ((n, None if isinstance(to, Failure) else to) for n, to in runner.steps(state))
     return [*dict.fromkeys(steps)]

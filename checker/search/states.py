@@ -1,8 +1,8 @@
-"""The protocols of the engines that `LevelSearch` runs: `States` finds and stores states, and
+"""Defines the protocols of the engines that `LevelSearch` runs. `States` finds and stores states;
 `Stoppable` can also be stopped within a level, continued and saved.
 
-They do not prescribe the representation of states or the machine that stores them, nor where and in
-what form a `Saver` keeps them.
+The protocols do not prescribe how states are represented or which machine stores them. They also
+leave open where and in which form a `Saver` keeps the states.
 """
 
 from __future__ import annotations
@@ -19,7 +19,9 @@ from fencepost.spec.text.problem import Rejected
 
 
 class NoPredecessor(Exception):
-    """No state of a level leads to a state of the next one: a bug, or a forged checkpoint."""
+    """Signals that no state of a level leads to a given state of the next level. This means a bug
+    or a forged checkpoint.
+    """
 
     def __init__(self, level: int, state: object) -> None:
         super().__init__(f"no state of level {level} leads to {state}")
@@ -28,7 +30,7 @@ class NoPredecessor(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """Counts since the beginning, by the numbers of the model."""
+    """Counts since the beginning, indexed by the numbers that the model assigns."""
 
     taken: tuple[int, ...]
     refused: Mapping[int, int]
@@ -41,24 +43,26 @@ class Counts:
     """Counts since the beginning, including the current level."""
 
     initial: int
-    """The number of vectors of choices that gave an initial state."""
+    """The number of choice vectors that gave an initial state."""
     steps: int
-    """Completed steps, including those of partly expanded states."""
+    """The number of completed steps, including those of partly expanded states."""
     size: int
-    """The states of the last level alone."""
+    """The number of states in the last level alone."""
     outside: int
-    """Distinct states outside the constraints."""
+    """The number of distinct states outside the constraints."""
     stuck: int
-    """Non-terminal states without a step that is progress."""
+    """The number of non-terminal states that have steps, but no step that makes progress."""
     first_stuck: tuple[State, int] | None
-    """The least stuck state of the first level that has any, and that level."""
+    """The least stuck state of the first level that contains any, with that level."""
     reached: frozenset[int]
-    """The reachables that were true."""
+    """The reachability properties that were true in some state."""
     totals: Callable[[], Totals]
-    """The other counts at the same moment; only those of the last level are requested."""
+    """Computes the other counts as of the same moment. Only the totals of the last level are
+    requested.
+    """
     visited: int | None = None
-    """With symmetry, the number of visited states of the last level; the other counts refer to all
-    states that they represent.
+    """With symmetry, the number of visited states in the last level. The other counts refer to all
+    states that the visited states represent.
     """
 
 
@@ -66,10 +70,10 @@ class Counts:
 class Extent:
     """The extent of a search, including the current level.
 
-    ``level`` is the number of the last level that was begun; the initial states are level 1.
-    ``states`` are those found, without those outside the constraints once they have been examined;
-    ``generated`` counts initial choices and steps, and ``expanded`` the expanded states. ``remark``
-    is shown with the progress.
+    ``level`` is the number of the last level that was begun; the initial states form level 1.
+    ``states`` is the number of states found; once states have been examined, those outside the
+    constraints are not included. ``generated`` counts initial choices and steps, and ``expanded``
+    counts expanded states. ``remark`` is shown with the progress.
     """
 
     level: int
@@ -147,55 +151,63 @@ class States(Protocol):
 
     @property
     def extent(self) -> Extent:
-        """The extent of the search; requested between two methods, and within them for progress."""
+        """The extent of the search. It is requested between method calls, and during them for
+        progress.
+        """
         ...
 
     def look_for(self, deadlock: bool, properties: Container[int]) -> None:
-        """Sets which conditions are problems from now on, besides failing evaluations."""
+        """Sets which conditions are problems in the following work, in addition to failing
+        evaluations.
+        """
 
     def begin(self) -> None:
         """Finds the initial states."""
 
     def expand(self) -> None:
-        """Finds the successors of the states of the last level: another level. Offers the account
-        the problems of steps and of expanded states, also if it is ended by an exception.
+        """Finds the successors of the states of the last level, which form another level. Offers
+        the account the problems of steps and of expanded states, even if an exception ends the
+        work.
         """
 
     def examine(self) -> None:
         """Checks the new states, and drops those outside the constraints. Offers the account the
-        problems of the level, also if it is ended by an exception; then another call continues.
+        problems of the level, even if an exception ends the work; in that case another call
+        continues the work.
         """
 
     def count(self) -> Counts:
-        """The counts so far."""
+        """Returns the counts so far."""
         ...
 
     def predecessors(self, level: int, states: Sequence[State]) -> Sequence[State]:
-        """For each of some states of level ``level + 1``, its least predecessor in ``level``."""
+        """Returns for each of these states of level ``level + 1`` its least predecessor in
+        ``level``.
+        """
         ...
 
 
 @runtime_checkable
 class Stoppable(States, Protocol):
-    """An engine that works outside Python, in threads and memory of its own.
+    """An engine that works outside Python, in its own threads and memory.
 
-    A limit on time raises `Expired` in the thread of other engines, wherever that is, and the
-    search compares ``--memory`` with the memory of the process. Python cannot raise an exception
-    within machine code, so this engine is stopped by a method; after `resume` it can finish a level
-    that was stopped, look for predecessors, and be saved. A search that is saved needs such an
-    engine.
+    For other engines, a time limit raises `Expired` at whatever point the thread has reached, and
+    the search compares ``--memory`` with the memory of the process. Python cannot raise an
+    exception within machine code, so this engine is stopped by a method call. After `resume`, it
+    can finish a level that was stopped, look for predecessors, and be saved. A search can only be
+    saved with such an engine.
     """
 
     def stop(self, error: BaseException) -> None:
-        """Ends the work as soon as possible, from any thread; the running method raises ``error``,
-        and so does each further one until `resume`.
+        """Ends the work as soon as possible; may be called from any thread. The running method
+        raises ``error``, and so does each later method call until `resume`.
         """
 
     def resume(self) -> None:
-        """Allows further work after a stop."""
+        """Allows further work after a call of `stop`."""
 
     def settle(self) -> None:
-        """Gives up checking the rest of the new states of a stopped level; they remain."""
+        """Gives up checking the remaining new states of a stopped level. These states are kept."""
 
     def weigh(self) -> None:
         """Raises `Exhausted` if more memory is in use than ``--memory`` allows."""
@@ -208,14 +220,16 @@ class Stoppable(States, Protocol):
 
 
 def still_good(level: int) -> str:
-    """The earlier saves that remain valid after a save failed, up to ``level`` (0: none)."""
+    """Says which earlier saves remain valid after a save failed: those up to ``level``, or none if
+    it is 0.
+    """
     if level:
         return f"the save up to level {level} is still valid"
     return "no earlier save of this search exists"
 
 
 def not_read(folder: str) -> Fact:
-    """The note of a search that ended before its checkpoint was read."""
+    """Returns the note for a search that ended before its checkpoint was read."""
     return Fact(f"The run ended before it had read the checkpoint {folder}, which is unchanged.")
 
 
@@ -224,40 +238,42 @@ class Saver(Protocol):
 
     @property
     def resumed(self) -> Resumed | None:
-        """The checkpoint that `restore` has read, or None."""
+        """The checkpoint that `restore` has read, or None if it has read none."""
         ...
 
     def restore(self) -> bool:
-        """Restores the states and the account of the saved search. Returns False if there is none,
-        so that the search begins.
+        """Restores the states and the account of the saved search. Returns False if no search was
+        saved, so that the search has to begin.
         """
         ...
 
     def judged(self) -> None:
-        """Marks the last level as complete, with others to follow: until the next call, this is the
-        state to save.
+        """Marks the last level as complete, with further levels to follow. The state at this call
+        is the one to save until the next call.
         """
 
     def save(self) -> bool:
-        """Saves the search. Returns False if it is too early for that."""
+        """Saves the search. Returns False if it is too early to save."""
         ...
 
     def cut(self) -> None:
-        """Saves what is not saved yet, if possible, after the search was cut, perhaps within a
-        level.
+        """Saves everything that is not saved yet, if possible, after the search was cut. The cut
+        may have happened within a level.
         """
 
     def unusable(self, why: str) -> Rejected:
-        """The error that the checkpoint cannot be used, for this reason."""
+        """Returns an error which says that the checkpoint cannot be used, and why."""
         ...
 
     def noted(self, outcome: Outcome) -> tuple[str, ...]:
-        """Notes for a search that has ended: where it can be resumed, or why it cannot."""
+        """Returns notes for a search that has ended: where it can be resumed, or why that is
+        impossible.
+        """
         ...
 
 
 class Checkpoint:
-    """A search that is saved about every ``seconds``."""
+    """Saves a search about every ``seconds``."""
 
     def __init__(self, saver: Saver, seconds: float) -> None:
         self.restore = saver.restore
@@ -267,7 +283,9 @@ class Checkpoint:
         self._saved_at = time.monotonic()
 
     def without(self, missing: NoPredecessor) -> Exception:
-        """The error for a missing predecessor: after a resumption, the checkpoint is wrong."""
+        """Returns the error for a missing predecessor. If the search was resumed, the error says
+        that the checkpoint is wrong.
+        """
         if self._saver.resumed is None:
             return missing
         before, after = missing.level, missing.level + 1
@@ -276,12 +294,14 @@ class Checkpoint:
         )
 
     def ended(self, outcome: Outcome) -> Outcome:
-        """The outcome of a finished search, with notes on its checkpoints."""
+        """Adds notes on the checkpoints to the outcome of a finished search."""
         notes = (*outcome.notes, *self._saver.noted(outcome))
         return replace(outcome, notes=notes, resumed=self._saver.resumed)
 
     def judged(self) -> None:
-        """Marks a level as complete, with others to follow, and saves the search if it is time."""
+        """Marks a level as complete, with further levels to follow, and saves the search if a save
+        is due.
+        """
         self._saver.judged()
         if time.monotonic() - self._saved_at >= self._seconds and self._saver.save():
             self._saved_at = time.monotonic()

@@ -1,5 +1,5 @@
-"""Search states as Python values, for the interpreter; and for other engines the initial states, if
-there are too many. `ValueStates` implements `States`.
+"""Stores the states of a search as Python values, for the interpreter. Other engines use it for the
+initial states if there are too many of them. `ValueStates` implements `States`.
 """
 
 from __future__ import annotations
@@ -15,8 +15,10 @@ from fencepost.spec.semantics.stepper import Runner
 
 
 class ValueStates:
-    """The states found, each with its least predecessor, inside and outside the constraints. With
-    ``orbits``, one state of each, level by level, since least predecessors are then searched later.
+    """The states found so far, inside and outside the constraints, each with its least predecessor.
+
+    With ``orbits``, one state of each orbit is stored, level by level, because least predecessors
+    are then searched for later.
     """
 
     def __init__(self, watch: Watch, runner: Runner, orbits: Orbits | None) -> None:
@@ -59,7 +61,7 @@ class ValueStates:
             self._expanded += 1
 
     def examine(self) -> None:
-        """The visitor checks a state when it finds it."""
+        """Does nothing, because the visitor checks a state when it finds it."""
 
     # ------------------------------------------------------------ what was found
 
@@ -75,7 +77,9 @@ class ValueStates:
     def _least_before(
         self, level: Sequence[State], states: Sequence[State], orbits: Orbits
     ) -> list[State]:
-        """For each state, the least state of the orbits of a level that leads to it."""
+        """Returns for each of ``states`` the least state that leads to it, out of the orbits of the
+        states in ``level``.
+        """
         leads: dict[State, list[tuple[State, State]]] = {orbits.least(s): [] for s in states}
         runner = Runner(self._runner.model)
         for before in level:

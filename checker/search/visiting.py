@@ -1,4 +1,4 @@
-"""Visits states one by one: their successors, and the problems there.
+"""Visits states one by one, together with their successors, and finds the problems in them.
 
 The set of visited states is stored elsewhere.
 """
@@ -19,8 +19,8 @@ from fencepost.spec.semantics.stepper import Failure, Runner, Successor
 
 
 class VisitedStates(Protocol):
-    """The visited states, inside and outside the constraints. It is queried for each state, and
-    receives each new one with its predecessor at once.
+    """The set of visited states, inside and outside the constraints. It is queried for each state,
+    and each new state is added immediately, with its predecessor.
     """
 
     def __contains__(self, state: State, /) -> bool: ...
@@ -28,11 +28,13 @@ class VisitedStates(Protocol):
 
 
 class Visitor:
-    """``depth`` is the level of the expanded states, 0 before the first. ``most`` limits the
-    initial states inside the constraints: the next one raises `Cut`, and does not count. ``count``
-    is the number of states, ``fresh`` those not yet taken from it; the other counts are as in
-    `Counts`. With ``orbits``, the least state of each is visited; ``stand_for`` is the number of
-    states that the ``fresh`` ones represent.
+    """Visits states and their steps, and counts them.
+
+    ``depth`` is the level of the expanded states, or 0 before the first. ``most`` limits the number
+    of initial states inside the constraints: one more raises `Cut` and is not counted. ``count`` is
+    the number of states. ``fresh`` contains the new states that the caller has not taken yet. The
+    other counts are defined as in `Counts`. With ``orbits``, only the least state of each orbit is
+    visited; ``stand_for`` is the number of states that the ``fresh`` states represent.
     """
 
     def __init__(
@@ -61,12 +63,14 @@ class Visitor:
         self.look_for(True, account.searched.chosen)
 
     def look_for(self, deadlock: bool, properties: Container[int]) -> None:
-        """Sets the problems and reachables to search for from now on."""
+        """Sets which problems and reachability properties to search for in the following states."""
         self.deadlock = deadlock
         self.reachables = [number for number in self.searched.reachables if number in properties]
 
     def counts(self, visited: int) -> Counts:
-        """The counts so far; ``visited`` is the number of states of the last level."""
+        """Returns the counts so far. ``visited`` is the number of visited states in the last
+        level.
+        """
         runner, size = self.runner, visited if self.orbits is None else self.stand_for
         totals = Totals(tuple(self.taken), {**runner.refused}, frozenset(runner.marked))
         return Counts(
@@ -77,7 +81,7 @@ class Visitor:
     # ------------------------------------------------------------ states and steps
 
     def begin(self, successor: Successor) -> None:
-        """Takes in the result of one vector of choices of the initial states."""
+        """Takes in the initial state, or the failure, that one vector of choices gave."""
         if successor.failure is not None:
             self._fail(1, -1, None, successor.failure)
             return
@@ -118,9 +122,9 @@ class Visitor:
                 self.account.offer(Candidate(self.depth, Rank.DEADLOCK, 0, state))
 
     def _discover(self, state: State, before: State | None) -> None:
-        """Adds a new state, and checks the properties of states."""
-        # The predecessor is recorded even for one state too many, since a constraint may be
-        # undefined there.
+        """Adds a new state, and checks the properties of states in it."""
+        # The predecessor is recorded even for a state beyond the limit, because a constraint may be
+        # undefined in that state.
         self.seen[state] = before
         weight = 1 if self.orbits is None else self.orbits.size(state)
         if self._is_inside(state):
@@ -136,22 +140,26 @@ class Visitor:
                 problem = Candidate(self.depth + 1, Rank.INVARIANT, number, state, number=number)
                 self.account.offer(problem)
         for number in self.searched.predicates:
-            # Predicates must be defined everywhere; their values matter later.
+            # Predicates must be defined everywhere. Their values are only needed later.
             self._is_true(number, state)
         for number in self.reachables:
-            # Within a level every state counts, so the result does not depend on the order of
+            # Every state of a level counts, so that the result does not depend on the order of
             # states.
             if self._is_true(number, state):
                 self.reached.add(number)
 
     def _is_inside(self, state: State) -> bool:
-        """Whether all constraints hold; a state with an undefined one counts as inside."""
+        """Whether all constraints hold in the state. A state with an undefined constraint counts as
+        inside.
+        """
         return all(
             self._is_true(number, state) is not False for number in self.searched.constraints
         )
 
     def _is_terminal(self, state: State) -> bool:
-        """Whether a terminal condition holds, or is undefined, which is a problem of its own."""
+        """Whether a terminal condition holds. Also returns True if one is undefined, because that
+        is reported as a separate problem.
+        """
         for number in self.searched.terminals:
             try:
                 if self.runner.holds(number, state):
@@ -162,7 +170,9 @@ class Visitor:
         return False
 
     def _is_true(self, number: int, state: State) -> bool | None:
-        """Whether a property holds in a new state; None if it is undefined, which is recorded."""
+        """Whether a property holds in a new state. If it is undefined, records the problem and
+        returns None.
+        """
         try:
             return self.runner.holds(number, state)
         except EvaluationError as error:
@@ -170,8 +180,8 @@ class Visitor:
             return None
 
     def _check_step(self, number: int, state: State, before: State | None) -> None:
-        """Checks a property of steps for one that ends in ``state``; without a state before, for an
-        initial state.
+        """Checks a step property for a step that ends in ``state``. If ``before`` is None, checks
+        it for an initial state.
         """
         level, arguments = self.depth + 1, (state, None) if before is None else (before, state)
         try:
@@ -184,7 +194,7 @@ class Visitor:
             self._fail_in(level, number, state, before, error)
 
     def _least_step(self, state: State, before: State | None) -> tuple[State, State | None]:
-        """The least step of the orbit."""
+        """Returns the least image of the step under the permutations, if orbits are searched."""
         if self.orbits is None or before is None:
             return state, before
         before, state = self.orbits.least_step(before, state)
@@ -193,12 +203,14 @@ class Visitor:
     # ------------------------------------------------------------ problems
 
     def _fail(self, depth: int, action: int, state: State | None, failure: Failure) -> None:
-        """A step of an action out of ``state`` failed (or, without one, an initial choice)."""
+        """Offers the account a failed step of an action from ``state``, or a failed initial choice
+        if ``state`` is None.
+        """
         rank = Rank.ASSERTION if failure.assertion else Rank.ERROR
         self.account.offer(Candidate(depth, rank, action, state, site=failure.site))
 
     def _fail_in(
         self, depth: int, number: int, state: State, before: State | None, error: EvaluationError
     ) -> None:
-        """A property is undefined in a state or on a step."""
+        """Offers the account a property that is undefined in a state or on a step."""
         self.account.offer(self.account.no_value(depth, number, state, before, error.site))
