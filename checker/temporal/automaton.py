@@ -39,9 +39,9 @@ MAX_QUESTIONS = 200
 class Node:
     """A node of an automaton.
 
-    ``requires`` lists predicates, by number, that must be true or false in the present state.
-    ``successors`` are the nodes for the same state or the next. ``puts_off`` are the promises that
-    are not kept here.
+    ``requires`` lists predicates, by number, that must be true or false in the current state.
+    ``successors`` are the nodes that may follow, either in the same state or in the next one.
+    ``puts_off`` contains the promises that the node does not keep.
     """
 
     requires: tuple[tuple[int, bool], ...]
