@@ -1,1 +1,1 @@
-"""Models as formulas: bounded search and induction with Z3."""
+"""Expresses models as formulas, for bounded search and induction with Z3."""

@@ -1,9 +1,10 @@
-"""Bounded model checking, the engine ``bmc``: is there a problem within a number of steps?
+"""Bounded model checking, the engine ``bmc``: searches for problems within a number of steps.
 
 One solver holds the constraints of a path, level by level. At each level it is asked for problems
-in the order of reports (docs/language.md section 10), and then for lassos that
-close there, which count only if no level has any other problem. The path of a problem is replayed
-on the reference interpreter before it is shown; a path that does not replay is a bug of ours.
+in the order in which they are reported (docs/language.md section 10), and then for lassos that
+close there. Lassos only count if no level has any other problem. The path of a problem is replayed
+on the reference interpreter before it is shown. A path that does not replay is a bug in this
+program.
 """
 
 from __future__ import annotations
@@ -60,7 +61,7 @@ from fencepost.spec.semantics.stepper import Runner
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A possible problem of a level: it occurs if ``condition`` is satisfiable."""
+    """A possible problem in a level. The problem occurs if ``condition`` is satisfiable."""
 
     rank: Rank
     index: int
@@ -72,15 +73,15 @@ class Question:
 
     @property
     def order(self) -> tuple[Rank, int]:
-        """Determines which of several problems at the same depth is reported; at most one of those
-        with the same order is.
+        """The sort key that determines which of several problems at the same depth is reported. At
+        most one problem with each key is reported.
         """
         return self.rank, self.index
 
 
 class BoundedSearch:
-    """One run. ``levels`` are the values of the variables, level by level; ``complete`` is the
-    number of levels with all questions answered.
+    """One run of the bounded search. ``levels`` contains the values of the variables, level by
+    level. ``complete`` is the number of levels for which all questions have been answered.
     """
 
     def __init__(self, request: Request) -> None:
@@ -105,7 +106,7 @@ class BoundedSearch:
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """The problems found, the one to report first."""
+        """The problems found, starting with the one to report first."""
         return tuple(finding for _, finding in sorted(self._found, key=lambda entry: entry[0]))
 
     @property
@@ -125,14 +126,14 @@ class BoundedSearch:
 
     @contextmanager
     def limited(self) -> Generator[None]:
-        """Limits and interrupts take effect while active."""
+        """Applies limits and interrupts while the context is active."""
         with self.watch.interrupts.heard(), terms.watched(self.watch.look):
             yield
 
     # ------------------------------------------------------------ the levels
 
     def search(self) -> None:
-        """Searches level by level. Raises `Cut`."""
+        """Searches level by level. Raises `Cut` if a limit is reached."""
         self.formulas = Formulas(self.model)
         self._lassos = Lassos(self.formulas) if self.searched.behaviours else None
         if not self._constants():
@@ -157,7 +158,9 @@ class BoundedSearch:
             self._step()
 
     def _constants(self) -> bool:
-        """Whether the symbolic constants have values; records the problem if not."""
+        """Checks whether the symbolic constants can have values. Records the problem if they
+        cannot.
+        """
         for failure in self.formulas.failures:
             model = self.ask(failure.condition)
             if model is not None:
@@ -182,7 +185,7 @@ class BoundedSearch:
         self._ending = self._ending or fatal or not self.keep_going
 
     def _step(self) -> None:
-        """Searches the next level."""
+        """Takes a step to the next level and searches that level."""
         before = self.levels[-1]
         bounds = self.formulas.bounds(before, self.searched.constraints)
         self.solver.add(bounds.inside)
@@ -203,7 +206,7 @@ class BoundedSearch:
         store: Sequence[Tree],
         before: Level | None,
     ) -> None:
-        """Searches a level that is reached if ``valid`` holds."""
+        """Searches a level. The level is reached if ``valid`` holds."""
         names: list[Tree] = []
         for kind, tree in zip(self.formulas.kinds, store, strict=True):
             name, fact = values.named(kind, tree, f"s{len(self.levels)}")
@@ -244,19 +247,19 @@ class BoundedSearch:
         return questions
 
     def _undefined(self, number: int, failure: Failure, on_step: bool = False) -> Question:
-        """A property that is undefined in a state or on a step."""
+        """Returns the question whether a property is undefined in a state or on a step."""
         index = len(self.model.actions) + number
         return Question(Rank.ERROR, index, failure.condition, failure.site, number, on_step)
 
     def _ends(self) -> None:
-        """Searches for states of the last level without successors."""
+        """Searches for states without successors in the last level."""
         end = self.formulas.end(self.levels[-1], self.searched, self.deadlock)
         questions = [self._undefined(number, failure) for number, failure in end.failures]
         self._problems([*questions, Question(Rank.DEADLOCK, 0, end.dead)], True)
 
     def _behaviours(self, lassos: Lassos, stays: bool) -> None:
-        """Searches for lassos that close in the last level; those that stay there (``stays``) only
-        if no step from there can fail.
+        """Searches for lassos that close in the last level. Lassos that stay in the last state are
+        only included with ``stays``, which requires that no step from that state can fail.
         """
         level, constraints = self.levels[-1], self.searched.constraints
         if constraints and not self._outside:
@@ -275,7 +278,7 @@ class BoundedSearch:
         self.watch.decision.end()
 
     def _lasso(self, number: int, loop: int, model: Any) -> Finding:
-        """The finding of a lasso, which the interpreter validates first."""
+        """Returns the finding for a lasso. The interpreter validates the lasso first."""
         runner, states = self._run(model)
         formula = self.model.properties[number].formula
         assert formula is not None
@@ -285,7 +288,7 @@ class BoundedSearch:
         return replace(finding, constants=self.formulas.constants_in(model))
 
     def _problems(self, questions: Sequence[Question], valid: Truth) -> None:
-        """Searches for problems of a level in order, and records them."""
+        """Searches for problems in a level, in order, and records them."""
 
         def whole(question: Question) -> Truth:
             if question.completed:
@@ -307,7 +310,7 @@ class BoundedSearch:
                 try:
                     question, model = self._named(group, question, model)
                 except Cut as error:
-                    # Report the problem as it was found.
+                    # The problem is reported as it was found.
                     cut = error
             try:
                 finding = self._finding(question, model)
@@ -324,9 +327,12 @@ class BoundedSearch:
                 break
 
     def _first(self, truths: Sequence[Truth]) -> tuple[int, Any, Cut | None] | None:
-        """The index of the first of several truths that is satisfiable, a model of it, and the
-        `Cut` that ended the search for an earlier one. Needs few queries: a model of any of them
-        shows which ones need no further query. Raises `Cut` if none was found before.
+        """Finds the first of several truths that is satisfiable. Returns its index, a model of it,
+        and the `Cut` that ended the search for an earlier one, if any. Returns None if no truth is
+        satisfiable. Raises `Cut` if the search ended before any truth was found to be satisfiable.
+
+        This needs few queries, because a model of any of the truths shows which truths need no
+        further query.
         """
         best: tuple[int, Any] | None = None
         while truths:
@@ -345,9 +351,9 @@ class BoundedSearch:
     def _named(
         self, group: Sequence[tuple[Question, Truth]], question: Question, model: Any
     ) -> tuple[Question, Any]:
-        """The problem to report among those of one rank and index, and a model of it; ``model``
-        satisfies ``question``. If evaluation may fail at several sites, it is the first failure in
-        the least state, as for other engines.
+        """Returns the problem to report out of a group with the same rank and index, and a model of
+        that problem. ``model`` satisfies ``question``. If evaluation may fail at several sites, the
+        problem is the first failure in the least state, as for other engines.
         """
         rest = [truth for asked, truth in group if asked.site != question.site]
         if self.ask(terms.either(*rest)) is None:
@@ -365,7 +371,7 @@ class BoundedSearch:
         return next(asked for asked, _ in group if asked.site == site), model
 
     def _first_site(self, question: Question, model: Any) -> int:
-        """The first failure of the interpreter in the states of a model."""
+        """Returns the site of the interpreter's first failure in the states of a solver model."""
         runner, states = self._run(model)
         if question.number is None:
             return first_failure(
@@ -381,13 +387,15 @@ class BoundedSearch:
         raise AssertionError("the failure does not replay")
 
     def _run(self, model: Any) -> tuple[Runner, list[State]]:
-        """The interpreter with a model's constants, and the states of its path."""
+        """Returns an interpreter with the constants of a solver model, and the states on the path
+        in that model.
+        """
         constants = [choice.value for choice in self.formulas.constants_in(model)]
         runner = WatchedRunner(instance(self.model, constants), self.watch.hear)
         return runner, [self.formulas.state_in(model, level) for level in self.levels]
 
     def _finding(self, question: Question, model: Any) -> Finding:
-        """The finding for a question, replayed by the interpreter."""
+        """Returns the finding for a question, with a trace that the interpreter has replayed."""
         runner, states = self._run(model)
         depth = len(states)
         if not question.completed:
@@ -406,7 +414,7 @@ class BoundedSearch:
         )
 
     def _untraced(self, question: Question, model: Any) -> Finding:
-        """The finding that is available without a replay."""
+        """Returns the finding for a question, as far as it is available without a replay."""
         violated = question.number if question.site is None else None
         site = None if question.site is None else self.model.sites[question.site]
         verdict, constants = VERDICTS[question.rank], self.formulas.constants_in(model)
@@ -416,8 +424,8 @@ class BoundedSearch:
         )
 
     def example(self) -> tuple[Value, ...]:
-        """Values of the symbolic constants with a path as long as those searched, or else any
-        values. Raises `Cut`.
+        """Returns values of the symbolic constants for which there is a path as long as those
+        searched, or no values if no such path exists. Raises `Cut`.
         """
         model = self.ask(True)
         return (
@@ -429,7 +437,9 @@ class BoundedSearch:
     # ------------------------------------------------------------ the solver
 
     def ask(self, question: Truth) -> Any | None:
-        """A model of the path that satisfies ``question``. Raises `Cut`."""
+        """Returns a solver model of the path that satisfies ``question``, or None if no such model
+        exists. Raises `Cut`.
+        """
         left = self.watch.left()
         try:
             return self.solver.ask(question, left)
@@ -437,7 +447,7 @@ class BoundedSearch:
             raise Cut(self._why(unknown)) from None
 
     def _why(self, unknown: Unknown) -> Limit:
-        """The reason why the solver stopped, as a limit."""
+        """Returns the reason why the solver stopped, as a limit."""
         limits = self.limits
         if limits.timeout is not None and self.watch.seconds >= limits.timeout:
             return Limit("timeout", limits.timeout)
@@ -460,13 +470,13 @@ class BoundedSearch:
         elif cut is not None:
             verdict = Verdict.INCONCLUSIVE
         else:
-            # The level after the last one is empty.
+            # The last level is empty and does not count.
             depth -= 1
             unreached = self._unreached
             findings = tuple(Finding(Verdict.UNREACHED, n, depth, None) for n in unreached)
             verdict = Verdict.UNREACHED if unreached else Verdict.OK
             if self._outside:
-                # States outside the constraints are not explored.
+                # States outside the constraints are not explored, so the result is not complete.
                 cut = Limit("outside")
                 verdict = verdict if unreached else Verdict.INCONCLUSIVE
             if not depth:

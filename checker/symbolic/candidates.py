@@ -1,8 +1,8 @@
-"""Candidate lemmas: guessed invariants, from the types of the variables and the numbers in the
-spec.
+"""Generates candidate lemmas, which are guessed invariants, from the types of the variables and the
+numbers in the spec.
 
 Candidates are ranges, equalities between variables, and conditions that hold while an enum has a
-certain value. Induction decides which are right; most are not.
+certain value. Induction decides which candidates are right; most are not.
 """
 
 from __future__ import annotations
@@ -42,20 +42,20 @@ from fencepost.spec.semantics.stepper import Runner
 T = TypeVar("T")
 
 MAX_CANDIDATES = 3_000
-"""Maximum number of candidates."""
+"""Maximum number of candidate lemmas."""
 MAX_NUMBERS = 6
-"""Maximum number of constants per type to compare with."""
+"""Maximum number of constants of each type that values are compared with."""
 WALKS, MAX_STEPS = 16, 24
-"""Number and length of the random walks that refute guesses."""
+"""Number and maximum length of the random walks that refute guesses."""
 MAX_TRIED = 1_000
-"""Maximum number of successors of a state that a walk considers."""
+"""Maximum number of successors of a state that a walk chooses from."""
 MAX_KEYS = 16
-"""Families with more members are skipped."""
+"""Maximum number of members of a family; larger families are skipped."""
 
 
 @dataclass(frozen=True, slots=True)
 class LemmaGuess:
-    """A guess: a condition on states, and its text."""
+    """A guessed lemma: a condition on states, and the text that describes it."""
 
     text: str
     condition: Expr
@@ -63,7 +63,9 @@ class LemmaGuess:
 
 @dataclass(frozen=True, slots=True)
 class _Scalar:
-    """A scalar inside the state; with a ``key``, one per member of a family."""
+    """A scalar inside the state. With a ``key``, it represents one scalar for each member of a
+    family.
+    """
 
     text: str
     expr: Expr
@@ -75,7 +77,7 @@ class _Scalar:
 
 
 def candidates(model: Model) -> tuple[LemmaGuess, ...]:
-    """The guesses for a model, in a deterministic order."""
+    """Returns the guesses for a model, in a deterministic order."""
     slot = model.slots
     families = [v.type.key for v in model.variables if isinstance(v.type, Map)]
     keys = [key for key in dict.fromkeys(families) if cardinality(key) <= MAX_KEYS]
@@ -105,8 +107,9 @@ def plausible(
     guesses: Sequence[LemmaGuess],
     look: Callable[[], None],
 ) -> list[LemmaGuess]:
-    """The guesses that hold in all states visited by a few random walks, with these values of the
-    symbolic constants; ``look`` is called regularly. This is cheap, and most guesses fail.
+    """Returns the guesses that hold in all states visited by a few random walks. ``constants`` are
+    the values of the symbolic constants, and ``look`` is called regularly. This filter is cheap,
+    and most guesses fail it.
     """
     if len(constants) != len(model.symbols):
         return list(guesses)
@@ -121,7 +124,7 @@ def plausible(
 
 
 def _met(runner: Runner) -> Iterator[State]:
-    """States on random walks; deterministic."""
+    """Yields the states on a few random walks. The walks are deterministic."""
     chance = Random(0)
     first = [step.state for step in islice(runner.initial(), MAX_STEPS) if step.state is not None]
     for _ in range(WALKS if first else 0):
@@ -175,7 +178,9 @@ def _places(text: str, expr: Expr, key: Type | None) -> Iterator[_Scalar]:
 
 
 def _numbers(model: Model) -> dict[Type, list[int]]:
-    """The numbers of each type in a spec, ascending; those nearest to 0 are kept."""
+    """Returns the numbers of each type that occur in a spec, in ascending order. If there are too
+    many, the numbers nearest to 0 are kept.
+    """
     by_type: dict[Type, set[int]] = {}
     roots: tuple[object, ...] = (
         model.initial,
@@ -208,7 +213,7 @@ def _guesses(scalars: Sequence[_Scalar], numbers: dict[Type, list[int]]) -> Iter
                 for low, high in ((first, second), (second, first)):
                     text = f"{low.text} <= {high.text}"
                     yield text, ir.Less(low.expr, high.expr, or_equal=True), first.key
-    # Conditions that hold while an enum, or a bool, has a certain value.
+    # Guess conditions that hold while an enum, or a bool, has a certain value.
     for scalar in scalars:
         for text, _, negation in _cases(scalar):
             for (fact, holds), second in facts:
@@ -218,7 +223,7 @@ def _guesses(scalars: Sequence[_Scalar], numbers: dict[Type, list[int]]) -> Iter
 
 
 def _exclusions(scalars: Sequence[_Scalar], slot: int) -> Iterator[_Guess]:
-    """At most one member of a family has a certain value."""
+    """Guesses that at most one member of a family has a certain value."""
     for scalar in scalars:
         if scalar.key is None or not isinstance(scalar.type, Nominal | Bool):
             continue
@@ -233,14 +238,14 @@ def _exclusions(scalars: Sequence[_Scalar], slot: int) -> Iterator[_Guess]:
 
 
 def _moved(part: T, slot: int, new: int) -> T:
-    """Core with one slot renamed."""
+    """Returns core code in which one slot is renamed."""
     if isinstance(part, ir.Local):
         return cast("T", replace(part, slot=new)) if part.slot == slot else part
     return rebuilt(part, lambda inner: _moved(inner, slot, new))
 
 
 def _facts(scalar: _Scalar, numbers: dict[Type, list[int]]) -> Iterator[tuple[str, Expr]]:
-    """Possible facts about one scalar."""
+    """Yields possible facts about one scalar, each as a text and a condition."""
     for text, condition, negation in _cases(scalar):
         yield text, condition
         if not isinstance(scalar.type, Bool):
@@ -259,7 +264,7 @@ def _facts(scalar: _Scalar, numbers: dict[Type, list[int]]) -> Iterator[tuple[st
 
 
 def _cases(scalar: _Scalar) -> Iterator[tuple[str, Expr, Expr]]:
-    """The values of an enum or a bool: text, condition and negated condition."""
+    """Yields a text, a condition and the negated condition for each value of an enum or a bool."""
     match scalar.type:
         case Bool():
             yield scalar.text, scalar.expr, ir.Not(scalar.expr)

@@ -1,4 +1,6 @@
-"""Collections and maps as terms: every possible element, with its condition of membership."""
+"""Represents collections and maps as terms. Each possible element is represented with the condition
+under which it is a member.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,7 @@ from fencepost.spec.core.types import Bag, Integer, Map, Option, Seq, Set, Type
 
 
 class SymbolicCollections(SymbolicExpressions):
-    """The operations of `Domain` on collections and maps."""
+    """Implements the operations of `Domain` on collections and maps."""
 
     # ------------------------------------------------------------ conversion
 
@@ -23,7 +25,7 @@ class SymbolicCollections(SymbolicExpressions):
         return V(target, self._converted(value.tree, value.type, target))
 
     def _converted(self, tree: Tree, source: Type, target: Type) -> Tree:
-        """A value, which fits, converted to a type of the same shape."""
+        """Converts a value to a type of the same shape. The value must fit that type."""
         if source == target:
             return tree
         if isinstance(target, Integer):
@@ -47,14 +49,16 @@ class SymbolicCollections(SymbolicExpressions):
     # ------------------------------------------------------------ collections
 
     def in_order(self, collection: V) -> list[tuple[Truth, V]]:
-        """The possible elements in the order of the language."""
+        """Returns the possible elements in the order of the language."""
         kind = collection.type
         if isinstance(kind, Bag) or (isinstance(kind, Set) and kind.capacity is not None):
             collection = V(kind, order.ascending(collection.tree, kind.element))
         return self.elements(collection)
 
     def elements(self, collection: V) -> list[tuple[Truth, V]]:
-        """The possible elements in any order, each with its condition of membership."""
+        """Returns the possible elements in any order, each with the condition under which it is a
+        member.
+        """
         match collection.type:
             case Set(element, None):
                 candidates = values.all_values(element)
@@ -106,7 +110,7 @@ class SymbolicCollections(SymbolicExpressions):
                 raise AssertionError(type)
 
     def _put(self, collection: V, index: Number, element: V, type: Seq) -> V:
-        """Inserts an element at an index; those from there on move up."""
+        """Inserts an element at an index. The element at that index and all later ones move up."""
         length, items = collection.tree
         inner = type.element
         result: list[Tree] = []
@@ -160,7 +164,7 @@ class SymbolicCollections(SymbolicExpressions):
                 raise AssertionError(type)
 
     def _taken(self, collection: V, index: Number, type: Seq | Bag | Set) -> V:
-        """Removes the element at an index; those after it move down."""
+        """Removes the element at an index. All later elements move down."""
         length, items = collection.tree
         inner = type.element
         result: list[Tree] = []

@@ -1,5 +1,5 @@
-"""The possible values of a symbolic constant, and whether given ranges cover all of them; Z3
-decides.
+"""Determines the possible values of a symbolic constant, and whether given ranges cover all of
+them. Z3 decides these questions.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ __all__ = ["Cover", "Unknown"]
 
 
 class Cover:
-    """The values of one integer constant: those that satisfy its condition, and those that make it
-    undefined.
+    """The values of one integer constant: those that satisfy its condition, and those that make its
+    condition undefined.
 
-    ``look`` is called regularly, and may raise. Every query may raise `Unknown`.
+    ``look`` is called regularly and may raise an exception. Every query may raise `Unknown`.
     """
 
     def __init__(self, symbol: SymbolicConstant, look: Callable[[], None]) -> None:
@@ -41,19 +41,21 @@ class Cover:
         self._solver.add(in_domain)
 
     def least_outside(self, ranges: tuple[tuple[int, int], ...]) -> int | None:
-        """The least value that satisfies the condition and is in none of the ranges; None if they
-        cover all such values.
+        """Returns the least value that satisfies the condition and lies in none of the ranges, or
+        None if the ranges cover all values that satisfy the condition.
         """
         inside = [terms.inside(self._number, low, high) for low, high in ranges]
         return self._least(terms.both(self._meant, *map(terms.negation, inside)), self.low)
 
     def ranges(self) -> Iterator[tuple[int, int]]:
-        """The values that satisfy the condition, as ascending ranges with gaps between them."""
+        """Yields the values that satisfy the condition, as ascending ranges with gaps between
+        them.
+        """
         return self._ranges(self._meant)
 
     def undefined(self) -> Iterator[Iterator[tuple[int, int]]]:
-        """The values that make the condition undefined, as such ranges, for each site where
-        evaluation fails.
+        """Yields, for each site at which evaluation fails, the ranges of the values that make the
+        condition undefined there.
         """
         for wrong in self._undefined.values():
             yield self._ranges(wrong)
@@ -69,7 +71,7 @@ class Cover:
             yield first, start - 1
 
     def _least(self, condition: Truth, start: int) -> int | None:
-        """The least number from ``start`` on that satisfies the condition."""
+        """Returns the least number from ``start`` on that satisfies the condition, or None."""
         low, high = start, self.high
         if not self._any(condition, low, high):
             return None

@@ -1,15 +1,17 @@
-"""The symbolic domain: the core as terms, under the condition that they are reached.
+"""The symbolic domain: represents the execution of core code as terms, under the condition that the
+code is reached.
 
-`path` is the condition under which execution reaches the current point; a failure there is recorded
-with it. Statements change `store`, the values of the variables. The callbacks of the fold are pure,
-so loops call them once for each element.
+`path` is the condition under which execution reaches the current point. A failure at that point is
+recorded with this condition. Statements change `store`, which contains the values of the variables.
+The callbacks of the fold are pure, so loops call them once for each element.
 
 An explicit search tries the choices of a step (parameters, picks, messages, losses) one by one.
-Here a choice is a few unknown truth values that select one of the alternatives (`Bits`); only where
-unknowns are not allowed (is an action enabled?) an `Odometer` enumerates them.
+Here, a choice consists of a few unknown truth values that select one of the alternatives (`Bits`).
+Only where unknowns are not allowed, as for the question whether an action is enabled, does an
+`Odometer` enumerate the alternatives.
 
-`predicate` says where a condition holds, where it is false, and where it is undefined: the fold's
-value is arbitrary where evaluation fails, so it is never returned alone.
+`predicate` says where a condition holds, where it is false, and where it is undefined. The value of
+the fold is arbitrary where evaluation fails, so this value is never returned alone.
 """
 
 from __future__ import annotations
@@ -34,14 +36,16 @@ from fencepost.spec.semantics.fold import evaluate, updated
 
 @dataclass(slots=True)
 class Odometer:
-    """The choices of one run: the index of each, and the number of its alternatives."""
+    """The choices of one run: the index of each choice, and the number of its alternatives."""
 
     indices: list[int] = field(default_factory=list[int])
     counts: list[int] = field(default_factory=list[int])
     position: int = 0
 
     def take(self, count: int) -> int:
-        """The index of the next choice among ``count`` alternatives (at least one)."""
+        """Returns the index of the next choice among ``count`` alternatives. There must be at least
+        one alternative.
+        """
         if self.position == len(self.indices):
             self.indices.append(0)
             self.counts.append(count)
@@ -49,7 +53,7 @@ class Odometer:
         return self.indices[self.position - 1]
 
     def advance(self) -> bool:
-        """Moves to the next vector of choices. Returns False if there is none."""
+        """Moves to the next vector of choices. Returns False if all vectors have been tried."""
         self.position = 0
         while self.indices:
             if self.indices[-1] + 1 < self.counts[-1]:
@@ -62,20 +66,22 @@ class Odometer:
 
 @dataclass(slots=True)
 class Bits:
-    """Unknown truth values for the choices of a step. A step takes one action, so all actions share
-    them: each starts again with the first (`again`).
+    """Unknown truth values for the choices of a step. A step takes only one action, so all actions
+    share the unknowns; each action starts again with the first unknown (see `again`).
     """
 
     known: list[Truth] = field(default_factory=list[Truth])
     position: int = 0
 
     def again(self) -> Bits:
-        """The same object, rewound for another action."""
+        """Rewinds this object for another action, and returns it."""
         self.position = 0
         return self
 
     def take(self, count: int) -> list[Truth]:
-        """The unknowns needed to select one of ``count`` alternatives (see `values.picked`)."""
+        """Returns the unknowns that are needed to select one of ``count`` alternatives (see
+        `values.picked`).
+        """
         need = (count - 1).bit_length()
         start, self.position = self.position, self.position + need
         while len(self.known) < self.position:
@@ -88,17 +94,17 @@ NONE_GIVEN: Mapping[int, V] = MappingProxyType({})
 
 @dataclass(slots=True)
 class _Leave:
-    """A way to reach a point: its path condition and its store."""
+    """A way to leave a block: the path condition at that point, and the store."""
 
     path: Path | None
     store: list[Tree]
 
 
 class SymbolicDomain(SymbolicCollections):
-    """See `Domain`: V is `values.V`, C is None (statements change the store).
+    """Implements `Domain`. V is `values.V`, and C is None because statements change the store.
 
-    See `SymbolicExpressions` for the other arguments. ``choices`` makes the choices, except those
-    in ``given``, by slot.
+    ``choices`` makes the choices, except for the slots in ``given``. The other arguments are
+    described in `SymbolicExpressions`.
     """
 
     def __init__(
@@ -158,7 +164,7 @@ class SymbolicDomain(SymbolicCollections):
         self._join(yes)
 
     def _join(self, other: _Leave) -> None:
-        """Continues where another path ends, too; no choices lead to both."""
+        """Continues at a point that another path reaches as well. No choices lead to both paths."""
         if other.path is None:
             return
         if self._path is None:
@@ -169,7 +175,8 @@ class SymbolicDomain(SymbolicCollections):
             if not terms.identical(mine, theirs):
                 break
             common += 1
-        # If neither path is taken, nothing is read, so the common prefix needs no condition.
+        # If neither path is taken, nothing is read, so the result of the merge needs no condition
+        # beyond the common prefix.
         mine_rest, their_rest = self._path[common:], terms.both(*other.path[common:])
         self._merge(their_rest, other.store, self.store)
         self._path = self._path[:common]
@@ -184,11 +191,12 @@ class SymbolicDomain(SymbolicCollections):
             self.branch(V(ir.BOOL, present), partial(body, item), lambda: None)
 
     def block(self, label: int, body: Callable[[], None]) -> None:
-        # A label may occur in a loop; then it has a separate list in each iteration.
+        # A label may occur in a loop. It then has a separate list in each iteration.
         outer = self._leaves.get(label)
         self._leaves[label] = []
         body()
-        # The last one first: it has the longest prefix in common with the path to the end.
+        # The last one is joined first, because it has the longest prefix in common with the path to
+        # the end.
         for leave in reversed(self._leaves[label]):
             self._join(leave)
         if outer is not None:
@@ -199,7 +207,7 @@ class SymbolicDomain(SymbolicCollections):
         self._path = None
 
     def mark(self, mark: int) -> None:
-        """Only explicit searches measure coverage."""
+        """Does nothing, because only explicit searches measure coverage."""
 
     # ------------------------------------------------------------ choices
 
@@ -248,8 +256,8 @@ class SymbolicDomain(SymbolicCollections):
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A predicate: it ``holds``, it is ``violated``, or one of the ``failures`` makes it undefined.
-    Exactly one of these is true.
+    """The answer to a predicate: it ``holds``, it is ``violated``, or one of the ``failures`` makes
+    it undefined. Exactly one of these is the case.
     """
 
     holds: Truth
@@ -257,7 +265,9 @@ class Answer:
     failures: tuple[Failure, ...]
 
     def under(self, condition: Truth) -> tuple[Failure, ...]:
-        """The failures if the predicate is evaluated only where a condition holds."""
+        """Returns the failures that remain if the predicate is only evaluated where a condition
+        holds.
+        """
         return tuple(
             Failure(wrong, failure.site, failure.assertion)
             for failure in self.failures
@@ -266,7 +276,7 @@ class Answer:
 
 
 def predicate(domain: SymbolicDomain, condition: Expr) -> Answer:
-    """A condition in a domain that has no other use."""
+    """Evaluates a condition in a domain that is used for nothing else."""
     truth = evaluate(domain, {}, condition).tree
     defined = domain.path
     return Answer(

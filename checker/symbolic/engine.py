@@ -1,4 +1,4 @@
-"""The common part of the engines with a solver."""
+"""Implements what the engines that use a solver have in common."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from fencepost.spec.core.ir import Model
 
 
 class SolverEngine:
-    """An engine, given by its name and its search, which runs unless an obstacle is found
-    before.
+    """An engine that uses a solver, defined by its name and its search. The search is skipped if
+    its outcome is already clear.
     """
 
     def __init__(self, name: str, search: Callable[[Request], Outcome]) -> None:
@@ -22,14 +22,14 @@ class SolverEngine:
 
     @property
     def library(self) -> str:
-        """The solver library and its version."""
+        """The name and version of the solver library."""
         return terms.library()
 
     def obstacle(self) -> str | None:
-        """None: it runs wherever it can be imported."""
+        """Returns None, because the engine runs wherever it can be imported."""
 
     def translation(self, model: Model, properties: frozenset[int]) -> Translation | None:
-        """None: it generates no machine code."""
+        """Returns None, because the engine generates no machine code."""
 
     def run(self, request: Request) -> Outcome:
         early = before_search(Account(request), counted=False)

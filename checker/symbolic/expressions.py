@@ -1,7 +1,8 @@
-"""Expressions as terms: the condition under which they are reached, and their failures.
+"""Represents expressions as terms, with the conditions under which they are reached and under which
+they fail.
 
 The callbacks of the fold are pure, so loops call them once for each element. `collections` handles
-collections, `domain` statements.
+collections, and `domain` handles statements.
 """
 
 from __future__ import annotations
@@ -19,13 +20,13 @@ from fencepost.spec.records import dataclass
 from fencepost.spec.semantics.domain import AtIndex, AtKey, Place
 
 Path: TypeAlias = tuple[Truth, ...]
-"""Conjoined conditions, in the order of execution."""
+"""A conjunction of conditions, in the order of execution."""
 
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A site where evaluation or, with ``assertion``, an assertion fails, and the condition for
-    it.
+    """A site at which evaluation fails or, with ``assertion``, an assertion fails, and the
+    condition under which this happens.
     """
 
     condition: Truth
@@ -34,11 +35,11 @@ class Failure:
 
 
 class SymbolicExpressions:
-    """The operations of `Domain` on values other than collections: V is `values.V`.
+    """Implements the operations of `Domain` on values other than collections. V is `values.V`.
 
-    ``store`` are the values of the variables, ``after`` those after the step, for a property of
-    steps. ``enabled_in`` gives the truth of `ir.Enabled`. ``symbols`` are the values of the
-    symbolic constants.
+    ``store`` contains the values of the variables. For a step property, ``after`` contains their
+    values after the step. ``enabled_in`` returns the truth of `ir.Enabled`. ``symbols`` contains
+    the values of the symbolic constants.
     """
 
     def __init__(
@@ -80,7 +81,9 @@ class SymbolicExpressions:
             self._go_on(terms.either(terms.negation(reached), condition))
 
     def _under(self, condition: Truth, body: Callable[[], Tree]) -> Tree:
-        """``body`` of an expression that is evaluated only if the condition holds."""
+        """Evaluates ``body``, which is part of an expression and is only reached if the condition
+        holds.
+        """
         if condition is True:
             return body()
         self._reached.append(condition)
@@ -221,5 +224,5 @@ class SymbolicExpressions:
 
 
 def tree_of(value: Callable[[], V]) -> Callable[[], Tree]:
-    """A function that returns the structure of the value instead of the value."""
+    """Returns a function that computes the structure of the value instead of the value."""
     return lambda: value().tree

@@ -1,6 +1,6 @@
-"""A model as formulas: initial states, steps, properties, enabled actions, deadlock.
+"""Expresses a model as formulas: initial states, steps, properties, enabled actions and deadlocks.
 
-The searched paths and the solver are defined elsewhere.
+The paths to search and the solver are defined elsewhere.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from fencepost.spec.semantics.stepper import Choice
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """The effect of an action in a state: the condition for its completion, the next state, and its
-    failures.
+    """The effect of an action in a state: the condition under which the action completes, the next
+    state, and the failures of the action.
     """
 
     path: Truth
@@ -36,7 +36,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """A step of any action; each failure has the number of its action."""
+    """A step of any action. Each failure is given with the number of its action."""
 
     path: Truth
     store: tuple[Tree, ...]
@@ -44,13 +44,13 @@ class Move:
 
 
 Asked: TypeAlias = tuple[int, tuple[object, ...]]
-"""An action and its first choices, if they are known values."""
+"""An action and its first choices, if these are known values."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Level:
     """The values of the variables after a number of steps. ``enabled`` caches which actions are
-    enabled there: computing it is costly, and several properties may need it.
+    enabled in the level, because this is costly to compute and several properties may need it.
     """
 
     store: tuple[Tree, ...]
@@ -59,8 +59,8 @@ class Level:
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """The constraints in a state: ``inside`` if it satisfies all of them, and the failures of
-    undefined ones, each with the number of the constraint.
+    """The constraints in a state. ``inside`` is the condition that the state satisfies all of them.
+    ``failures`` are those of undefined constraints, each with the number of the constraint.
     """
 
     inside: Truth
@@ -69,8 +69,8 @@ class Bounds:
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """A state without successors: whether it is ``dead``, and the failures of undefined terminal
-    conditions, each with the number of the condition.
+    """Describes a state without successors. ``dead`` is the condition that the state is a deadlock.
+    ``failures`` are those of undefined terminal conditions, each with the number of the condition.
     """
 
     dead: Truth
@@ -78,8 +78,8 @@ class End:
 
 
 class Formulas:
-    """The formulas of a model. ``symbols`` are its symbolic constants, as unknowns; ``facts`` are
-    constraints on them, and ``failures`` are undefined conditions.
+    """The formulas of a model. ``symbols`` are the symbolic constants as unknowns, ``facts`` are
+    constraints on these constants, and ``failures`` are those of undefined constraints.
     """
 
     def __init__(self, model: Model) -> None:
@@ -99,19 +99,19 @@ class Formulas:
     # ------------------------------------------------------------ steps
 
     def initial(self) -> Step:
-        """The choice of an initial state."""
+        """Returns the step that chooses an initial state."""
         return self.ran(
             self.model.initial, [values.least_tree(kind) for kind in self.kinds], Bits()
         )
 
     def ran(self, body: Statement, store: Sequence[Tree], choices: Bits) -> Step:
-        """The effect of a statement in a state."""
+        """Returns the effect of a statement in a state."""
         domain = SymbolicDomain(self.kinds, store, choices=choices, symbols=self.symbols)
         execute(domain, {}, body)
         return Step(domain.path, tuple(domain.store), tuple(domain.failures))
 
     def move(self, level: Level) -> Move:
-        """A step of some action from a state."""
+        """Returns a step of any action from a state."""
         before = level.store
         bits = Bits()
         steps = [self.ran(action.body, before, bits.again()) for action in self.model.actions]
@@ -135,7 +135,7 @@ class Formulas:
     # ------------------------------------------------------------ properties
 
     def property(self, number: int, level: Level, after: Level | None = None) -> Answer:
-        """A property of a state, or of a step to the state ``after``."""
+        """Evaluates a property in a state, or on a step to the state ``after``."""
         domain = SymbolicDomain(
             self.kinds,
             level.store,
@@ -146,21 +146,25 @@ class Formulas:
         return predicate(domain, self.model.properties[number].body)
 
     def truth(self, condition: Expr, level: Level) -> Truth:
-        """A condition on states that is always defined."""
+        """Evaluates a condition on states that is always defined."""
         domain = SymbolicDomain(self.kinds, level.store, symbols=self.symbols)
         answer = predicate(domain, condition)
         assert not answer.failures, "the condition may have no value"
         return answer.holds
 
     def relation(self, condition: Expr, level: Level, after: Sequence[Tree]) -> Truth:
-        """A condition on a step to a state with the values ``after``; always defined."""
+        """Evaluates a condition on a step to a state with the values ``after``. The condition must
+        always be defined.
+        """
         domain = SymbolicDomain(self.kinds, level.store, after, symbols=self.symbols)
         answer = predicate(domain, condition)
         assert not answer.failures, "the condition may have no value"
         return answer.holds
 
     def bounds(self, level: Level, constraints: Sequence[int]) -> Bounds:
-        """The constraints. Each is evaluated only if those before it do not exclude the state."""
+        """Evaluates the constraints. Each constraint is only evaluated if the constraints before it
+        do not exclude the state.
+        """
         inside: Truth = True
         failures: list[tuple[int, Failure]] = []
         for number in constraints:
@@ -170,9 +174,9 @@ class Formulas:
         return Bounds(inside, tuple(failures))
 
     def end(self, level: Level, searched: SearchedProperties, deadlock: bool) -> End:
-        """A state without successors: it is dead if it is inside the constraints and satisfies no
-        terminal condition (only with ``deadlock``). Each terminal condition is evaluated only if
-        those before it are false.
+        """Describes whether a state without successors is dead. With ``deadlock``, the state is
+        dead if it is inside the constraints and satisfies no terminal condition. Each terminal
+        condition is only evaluated if those before it are false.
         """
         ends = searched.terminals
         answers = [self.property(number, level) for number in ends]
@@ -192,7 +196,9 @@ class Formulas:
         return End(terms.both(last, terms.negation(terms.either(*moves))), tuple(failures))
 
     def stuck(self, level: Level) -> Truth:
-        """No action fails, and none leads to another state, except losses and duplications."""
+        """Returns the condition that no action fails and none leads to another state. Losses and
+        duplications may lead to other states.
+        """
         moves: list[Truth] = []
         for number, action in enumerate(self.model.actions):
             for step in self.tried(level, number, ()):
@@ -204,7 +210,9 @@ class Formulas:
         return terms.negation(terms.either(*moves))
 
     def enabled(self, level: Level, action: int, choices: Sequence[V]) -> Truth:
-        """Whether some vector that begins with ``choices`` runs to its end, or fails."""
+        """Returns the condition that some vector of choices that begins with ``choices`` runs to
+        its end or fails.
+        """
         values_given = tuple(values.known(choice.tree) for choice in choices)
         key = None if None in values_given else (action, values_given)
         if key in level.enabled:
@@ -218,7 +226,9 @@ class Formulas:
         return result
 
     def tried(self, level: Level, action: int, choices: Sequence[V]) -> Iterator[Step]:
-        """The effect of an action for every vector that begins with ``choices``."""
+        """Yields the effect of an action for every vector of choices that begins with
+        ``choices``.
+        """
         body = self.model.actions[action].body
         picks = first_picks(body, len(choices))
         choice_values = {pick.slot: choice for pick, choice in zip(picks, choices, strict=True)}
@@ -235,7 +245,7 @@ class Formulas:
     # ------------------------------------------------------------ what a model of the solver says
 
     def constants_in(self, model: Any) -> tuple[Choice, ...]:
-        """The values of the symbolic constants in a solver model."""
+        """Returns the values of the symbolic constants in a solver model."""
         pairs = zip(self.model.symbols, self.symbols, strict=True)
         return tuple(
             Choice(symbol.path, symbol.type, values.value_in(model, tree, symbol.type))
@@ -243,6 +253,6 @@ class Formulas:
         )
 
     def state_in(self, model: Any, level: Level) -> State:
-        """The state of a level in a solver model."""
+        """Returns the state that a level has in a solver model."""
         pairs = zip(level.store, self.kinds, strict=True)
         return tuple(values.value_in(model, tree, kind) for tree, kind in pairs)

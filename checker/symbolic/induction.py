@@ -1,11 +1,12 @@
-"""Proofs for paths of any length: the engine ``induction``.
+"""Proofs for paths of any length, the engine ``induction``.
 
-A condition that holds in the first K levels, and in every state that K steps reach from states
-where it holds, holds in every reachable state (k-induction, Sheeran, Singh and Stålmarck 2000). The
-base case is bounded model checking; the step case begins in an arbitrary state, which may be
-unreachable: then a lemma is missing. All obligations are proved together: invariants, lemmas, and
-the absence of evaluation errors. If the given lemmas do not suffice, guessed lemmas are tried;
-those that are not inductive are dropped until none is left (Houdini, Flanagan and Leino 2001).
+A condition holds in every reachable state if it holds in the first K levels, and if it also holds
+in every state that is reached by K steps along which it held (k-induction, Sheeran, Singh and
+Stålmarck 2000). The base case is bounded model checking. The step case begins in an arbitrary
+state; if that state is unreachable, a lemma is missing. All obligations are proved together:
+invariants, lemmas, and the absence of evaluation errors. If the given lemmas do not suffice,
+guessed lemmas are tried. Guesses that are not inductive are dropped until all remaining ones are
+inductive (Houdini, Flanagan and Leino 2001).
 """
 
 from __future__ import annotations
@@ -40,7 +41,9 @@ NOT_INDUCTIVE = "not inductive"
 
 @dataclass(slots=True)
 class _Guess:
-    """A lemma that the check does not select, or a candidate; not refuted so far."""
+    """A lemma that may be assumed and is not refuted so far: either a candidate, or a lemma of the
+    spec that the check does not select.
+    """
 
     text: str
     assumed: Truth
@@ -49,9 +52,11 @@ class _Guess:
 
 @dataclass(slots=True)
 class _Standing:
-    """The state of the proof. ``active`` obligations may be assumed. ``failed`` ones may not; the
-    value is the reason, and ``shown`` has counterexamples. ``guesses`` may be assumed, and are
-    dropped if they are not inductive.
+    """The state of the proof.
+
+    ``active`` obligations may be assumed. ``failed`` obligations may not be assumed; the mapping
+    contains the reason for each, and ``shown`` contains counterexamples. ``guesses`` may be
+    assumed, and are dropped if they are not inductive.
     """
 
     active: list[Obligation]
@@ -65,7 +70,7 @@ class _Standing:
 
 
 class _Induction:
-    """One run."""
+    """One run of the engine."""
 
     def __init__(self, request: Request) -> None:
         self.model = request.model
@@ -75,7 +80,7 @@ class _Induction:
         self.limits = limits = request.limits
         self.k = limits.solving.k
         self.base = BoundedSearch(replace(request, limits=replace(limits, depth=self.k - 1)))
-        # The time limit includes the base case.
+        # The time limit includes the base case, so both share one watch.
         self.watch = self.base.watch
         solving = limits.solving
         self.solver = Solver(solving.seconds, limits.memory, solving.record, self.watch.look)
@@ -98,7 +103,7 @@ class _Induction:
                 guesses = self._left_out(case)
                 standing = self._settled(case, guesses)
                 if NOT_INDUCTIVE in standing.failed.values():
-                    # Tried again with all guesses that hold initially and are inductive.
+                    # Try again with all guesses that hold initially and are inductive.
                     guesses += self._guessed(case)
                     standing = self._settled(case, guesses)
                 proofs = [
@@ -116,8 +121,9 @@ class _Induction:
     # ------------------------------------------------------------ what is inductive
 
     def _settle(self, case: StepCase, standing: _Standing) -> None:
-        """Removes obligations that are not inductive until the rest is inductive together. The
-        first failures have counterexamples; later ones fail because those are missing.
+        """Removes obligations that are not inductive until the remaining ones are inductive
+        together. The obligations that fail first have counterexamples. Later obligations fail
+        because the earlier ones cannot be assumed any more.
         """
         while True:
             assumed, before = standing.assumed(), tuple(standing.active)
@@ -141,8 +147,8 @@ class _Induction:
                 return
 
     def _settled(self, case: StepCase, guesses: Sequence[_Guess]) -> _Standing:
-        """The obligations that are inductive together, and the guesses that are inductive with
-        them.
+        """Returns the obligations that are inductive together, and the guesses that are inductive
+        with them.
         """
         standing = _Standing(list(case.obligations), guesses=list(guesses))
         while True:
@@ -153,8 +159,8 @@ class _Induction:
                 return standing
 
     def _left_out(self, case: StepCase) -> list[_Guess]:
-        """The lemmas that the check does not select: they may help, but are not part of the
-        verdict.
+        """Returns the lemmas that the check does not select, as guesses. They may help, but are not
+        part of the verdict.
         """
         formulas, levels = self.base.formulas, self.base.levels[: self.k]
         left_out = [
@@ -172,7 +178,7 @@ class _Induction:
         return self._true_at_first(guesses)
 
     def _guessed(self, case: StepCase) -> list[_Guess]:
-        """Candidate lemmas."""
+        """Returns candidate lemmas that hold in the first K levels."""
         formulas, levels = self.base.formulas, self.base.levels[: self.k]
         every = candidates(self.model)
         guesses = plausible(self.model, self.base.example(), every, self.watch.look)
@@ -185,7 +191,9 @@ class _Induction:
         ])  # fmt: skip
 
     def _true_at_first(self, guesses: Sequence[tuple[_Guess, Truth]]) -> list[_Guess]:
-        """The guesses that hold in the first K levels; each is paired with that condition."""
+        """Returns the guesses that hold in the first K levels. Each guess is paired with the
+        condition that it does.
+        """
         remaining = [*guesses]
         while remaining:
             model = self.base.ask(terms.negation(terms.both(*(truth for _, truth in remaining))))
@@ -214,7 +222,9 @@ class _Induction:
     # ------------------------------------------------------------ what to say
 
     def _used(self, standing: _Standing, case: StepCase) -> tuple[str, ...]:
-        """The guesses that the proofs depend on, directly or through other guesses."""
+        """Returns the texts of the guesses that the proofs depend on, directly or through other
+        guesses.
+        """
         if not standing.guesses:
             return ()
         proved = terms.both(*(obligation.assumed for obligation in standing.active))
@@ -249,7 +259,9 @@ class _Induction:
     # ------------------------------------------------------------ the solver
 
     def ask(self, question: Truth) -> object | None:
-        """A model of the step case that satisfies ``question``. Raises `Unknown`, `Cut`."""
+        """Returns a solver model of the step case that satisfies ``question``, or None if no such
+        model exists. Raises `Unknown` or `Cut`.
+        """
         left = self.watch.left()
         try:
             return self.solver.ask(question, left)

@@ -1,5 +1,5 @@
-"""The step case of an induction: K + 1 consecutive states from an arbitrary one, and the
-obligations there.
+"""Builds the step case of an induction: K + 1 consecutive states, starting with an arbitrary one,
+and the obligations to prove in them.
 """
 
 from __future__ import annotations
@@ -31,7 +31,9 @@ DEADLOCK = "no deadlock"
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """A possible evaluation failure: in a step of ``action``, or (None) in the last state."""
+    """A possible evaluation failure in a step of ``action``, or in the last state if ``action`` is
+    None.
+    """
 
     condition: Truth
     site: int
@@ -40,9 +42,11 @@ class Fault:
 
 @dataclass(frozen=True, slots=True)
 class Obligation:
-    """Something to be proved. ``assumed``: it holds in every state except the last (or on every
-    step except the last); ``wrong``: it fails at the end. ``number`` is that of a property;
-    ``faults`` are possible evaluation failures.
+    """A statement to be proved.
+
+    ``assumed`` is the condition that the statement holds in every state (or on every step) except
+    the last, and ``wrong`` is the condition that it fails at the end. ``number`` is the number of
+    the property, if the statement is one. ``faults`` are possible evaluation failures.
     """
 
     subject: str
@@ -53,8 +57,8 @@ class Obligation:
 
 
 class StepCase:
-    """The formulas of the step case. ``levels`` are the states, ``obligations`` the conditions to
-    be proved, in declaration order.
+    """The formulas of the step case. ``levels`` are the consecutive states. ``obligations`` are the
+    statements to be proved, in declaration order.
     """
 
     def __init__(
@@ -90,7 +94,7 @@ class StepCase:
             for action, failure in move.failures:
                 kind_of = assertions if failure.assertion else faults
                 kind_of.append(Fault(failure.condition, failure.site, action))
-        # A shortest path to a failure visits no state twice.
+        # A shortest path to a failure visits no state twice, so the states must differ.
         for left, right in combinations(self.levels[:-1], 2):
             solver.add(terms.negation(self._same(left, right)))
         self.obligations = self._obligations(deadlock, faults, assertions)
@@ -119,7 +123,7 @@ class StepCase:
         return obligations
 
     def of_property(self, number: int) -> Obligation:
-        """The obligation that a property holds at the end."""
+        """Returns the obligation to prove that a property holds at the end."""
         item = self.model.properties[number]
         if item.kind.of_steps:
             pairs = pairwise(self.levels)
@@ -132,7 +136,9 @@ class StepCase:
         return Obligation(item.title, assumed, wrong, number, faults)
 
     def guess(self, condition: Expr) -> tuple[Truth, Truth]:
-        """For a condition on states: that it holds before the end, and that it fails at the end."""
+        """For a condition on states, returns the condition that it holds before the end, and the
+        condition that it fails at the end.
+        """
         truths = [self.formulas.truth(condition, level) for level in self.levels]
         return terms.both(*truths[:-1]), terms.both(self.last, terms.negation(truths[-1]))
 
@@ -149,8 +155,9 @@ def counterexample(
     assumed: Sequence[Obligation],
     look: Callable[[], None],
 ) -> Finding:
-    """Consecutive states whose last state, or the step after it, shows that an obligation is not
-    inductive. The interpreter replays the steps and confirms the truth values of the solver.
+    """Returns a finding which shows that an obligation is not inductive: consecutive states of
+    which the last one, or the step after it, breaks the obligation. The interpreter replays the
+    steps and confirms the truth values of the solver.
     """
     constants = case.formulas.constants_in(model)
     runner = WatchedRunner(instance(case.model, [choice.value for choice in constants]), look)
@@ -180,7 +187,7 @@ def counterexample(
 def _confirm(
     case: StepCase, runner: Runner, obligation: Obligation, states: Sequence[State]
 ) -> None:
-    """Asserts by the interpreter that a property holds where it was assumed."""
+    """Asserts, using the interpreter, that a property holds where it was assumed."""
     if obligation.number is None:
         return
     kind = case.model.properties[obligation.number].kind

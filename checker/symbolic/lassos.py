@@ -1,7 +1,7 @@
-"""Lassos in bounded model checking: where a path may close, and whether the resulting behaviour is
-fair and violates a formula (Biere, Cimatti, Clarke and Zhu, 1999).
+"""Finds lassos in bounded model checking: determines where a path may close, and whether the
+resulting behaviour is fair and violates a formula (Biere, Cimatti, Clarke and Zhu, 1999).
 
-`temporal.lasso` defines truth along a lasso; here it operates on terms.
+`temporal.lasso` defines truth along a lasso. This module applies that definition to terms.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ TERMS: Logic[Truth] = Logic(
 
 @dataclass(frozen=True, slots=True)
 class _Moves:
-    """The possible steps in a state: for each unit the steps that count, each with its condition
-    and its target.
+    """The possible steps from a state. For each unit, ``steps`` contains the steps that count for
+    the unit, each with its condition and its target.
     """
 
     steps: dict[Unit, list[tuple[Truth, Sequence[Tree]]]]
 
     def possible(self, unit: Unit) -> Truth:
-        """Whether a step that counts for a unit is possible."""
+        """Returns the condition that a step that counts for a unit is possible."""
         return terms.either(*(path for path, _ in self.steps[unit]))
 
 
@@ -48,9 +48,9 @@ class Lassos:
     _units: dict[Unit, list[tuple[Choice, ...]]] = field(
         default_factory=dict[Unit, "list[tuple[Choice, ...]]"]
     )
-    """The units, each with the choices that belong to it."""
+    """The units of fairness, each with the vectors of choices that belong to it."""
     _unseen: Expr = field(init=False)
-    """The condition that a step changes only ghosts."""
+    """The condition that a step changes nothing but ghosts."""
     _moves: dict[int, _Moves] = field(default_factory=dict[int, _Moves])
     _taken: dict[tuple[int, Unit], Truth] = field(default_factory=dict["tuple[int, Unit]", Truth])
     _truths: dict[tuple[int, int], Truth] = field(default_factory=dict["tuple[int, int]", Truth])
@@ -69,10 +69,10 @@ class Lassos:
     def ways(
         self, levels: Sequence[Level], constraints: Sequence[int], number: int, stays: bool
     ) -> list[Truth]:
-        """The conditions under which a path along all levels becomes a lasso that violates property
-        ``number``. Condition ``n`` is that the state of the last level equals that of level ``n``,
-        so that the steps between them repeat; with ``stays``, the last condition is that the
-        behaviour stutters in the last state forever.
+        """Returns the conditions under which a path along all levels becomes a lasso that violates
+        property ``number``. Condition ``n`` says that the state of the last level equals the state
+        of level ``n``, so that the steps between them repeat. With ``stays``, a last condition is
+        added: that the behaviour stutters forever in the last state.
         """
         last = len(levels) - 1
         conditions = [
@@ -91,8 +91,8 @@ class Lassos:
         return conditions
 
     def _holds(self, number: int, word: Sequence[Level], loop: int) -> Truth:
-        """Whether the formula of a property holds for a word of states that repeats from ``loop``
-        on.
+        """Returns the condition that the formula of a property holds for a word of states that
+        repeats from position ``loop`` on.
         """
         formula = self.formulas.model.properties[number].formula
         assert formula is not None
@@ -111,7 +111,9 @@ class Lassos:
     # ------------------------------------------------------------ fairness
 
     def _fair(self, levels: Sequence[Level], loop: int) -> Truth:
-        """Whether repeating the steps from level ``loop`` to the last is fair."""
+        """Returns the condition that it is fair to repeat the steps from level ``loop`` to the last
+        level.
+        """
         model, positions = self.formulas.model, range(loop, len(levels) - 1)
         facts: list[Truth] = []
         for unit in self._units:
@@ -126,8 +128,9 @@ class Lassos:
         return terms.both(*facts)
 
     def _counts(self, levels: Sequence[Level], position: int, unit: Unit) -> Truth:
-        """Whether the step from a level to the next counts for a unit: some step of the unit leads
-        there, regardless of the step on the path.
+        """Returns the condition that the step from a level to the next one counts for a unit. This
+        is the case if some step of the unit leads to the next level, whether or not the path takes
+        it.
         """
         key = position, unit
         if key not in self._taken:

@@ -1,4 +1,4 @@
-"""Equality and order of values, as terms."""
+"""Expresses the equality and the order of values as terms."""
 
 from __future__ import annotations
 
@@ -27,14 +27,15 @@ from fencepost.spec.core.types import (
 
 
 def equal(left: Tree, right: Tree, kind: Type) -> Truth:
-    """Whether two values of a type are equal."""
+    """Returns the condition that two values of a type are equal."""
     match view(kind):
         case Numbers(truth=truth):
             return terms.same_truth(left, right) if truth else terms.same_number(left, right)
         case Product() as shape:
             return terms.both(*map(equal, left, right, shape.types))
         case Sum(cases, tagged=True) if _unordered(kind):
-            # Comparing leaves would distinguish values that differ only in order.
+            # A comparison of the leaves would distinguish values that differ only in the order of
+            # elements.
             same: list[Truth] = [terms.same_number(left[0], right[0])]
             for tag, parts in enumerate(cases):
                 other = terms.negation(terms.same_number(left[0], tag))
@@ -60,14 +61,16 @@ def equal(left: Tree, right: Tree, kind: Type) -> Truth:
 
 
 def _payloads(left: Tree, right: Tree, parts: Sequence[Field]) -> Iterator[tuple[Tree, Tree, Type]]:
-    """The parts of two values of a case of a union, with their types."""
+    """Yields pairs of the corresponding fields of two values of a union case, each with its
+    type.
+    """
     types = (part.type for part in parts)
     return zip(payload_trees(parts, left), payload_trees(parts, right), types, strict=True)
 
 
 @cache
 def _unordered(kind: Type) -> bool:
-    """Whether the type contains a bag or a set with a capacity."""
+    """Checks whether the type contains a bag or a set with a capacity."""
     match kind:
         case Set(capacity=None):
             return False
@@ -80,7 +83,7 @@ def _unordered(kind: Type) -> bool:
 
 
 def ascending(tree: Tree, element: Type) -> Tree:
-    """A bag or set with its elements in order; slots beyond the length are unchanged."""
+    """Sorts the elements of a bag or set. Slots beyond the length are unchanged."""
     length, items = tree
     if isinstance(length, int) and length <= 1:
         return tree
@@ -96,7 +99,7 @@ def ascending(tree: Tree, element: Type) -> Tree:
 
 
 def less(left: Tree, right: Tree, kind: Type) -> Truth:
-    """Whether ``left`` precedes ``right`` in the order of values."""
+    """Returns the condition that ``left`` precedes ``right`` in the order of values."""
     match view(kind):
         case Numbers(truth=True):
             return terms.both(terms.negation(left), right)
@@ -130,12 +133,14 @@ def _lexicographic(pairs: Sequence[tuple[Tree, Tree, Type]]) -> Truth:
 
 
 def _less_set(left: Sequence[Truth], right: Sequence[Truth]) -> Truth:
-    """Compares as sorted sequences: the least element that only one of them has decides."""
+    """Compares two sets as sorted sequences. The least element that only one of the sets contains
+    decides the result.
+    """
     result: Truth = False
     more_left: Truth = False
     more_right: Truth = False
     for a, b in zip(reversed(left), reversed(right), strict=True):
-        # The set that has the element is less if the other one has a later element.
+        # The set that contains the element is less if the other set has a later element.
         here = terms.choose_truth(a, more_right, terms.negation(more_left))
         result = terms.choose_truth(terms.same_truth(a, b), result, here)
         more_left = terms.either(a, more_left)
@@ -154,5 +159,7 @@ def _less_sequence(left: Tree, right: Tree, element: Type) -> Truth:
 
 
 def position(kind: Type, tree: Tree) -> list[Truth]:
-    """For each value of a type, ascending, whether it equals this one."""
+    """Returns, for each value of a type in ascending order, the condition that ``tree`` equals this
+    value.
+    """
     return [equal(tree, tree_of(kind, value), kind) for value in all_values(kind)]

@@ -1,4 +1,4 @@
-"""Limits of a symbolic run: its time, and interrupts by the user."""
+"""Enforces the limits of a symbolic run: its time limit, and interrupts by the user."""
 
 from __future__ import annotations
 
@@ -18,8 +18,9 @@ from fencepost.spec.semantics.stepper import Runner
 
 
 class Watch:
-    """The limits of a run that starts now. ``look`` is called regularly while formulas are built
-    and while the solver runs; ``level`` is the level reported as progress.
+    """Watches the limits of a run that starts when this object is created. ``look`` is called
+    regularly while formulas are built and while the solver runs. ``level`` is the level that is
+    reported as progress.
     """
 
     def __init__(self, request: Request) -> None:
@@ -32,16 +33,16 @@ class Watch:
 
     @property
     def seconds(self) -> float:
-        """The duration of the run so far."""
+        """The duration of the run so far, in seconds."""
         return time.monotonic() - self.started
 
     def hear(self) -> None:
-        """Raises `Cut` after an interrupt."""
+        """Raises `Cut` if the user has interrupted the run."""
         if self.interrupts.asked:
             raise Cut(INTERRUPTED)
 
     def look(self) -> None:
-        """Raises `Cut` if the run must end."""
+        """Raises `Cut` if the run must end, and reports progress."""
         self.hear()
         now = time.monotonic()
         timeout = self.limits.timeout
@@ -58,14 +59,16 @@ class Watch:
             )
 
     def left(self) -> float | None:
-        """The remaining seconds (unlimited if None). Raises `Cut` if none remain."""
+        """Returns the remaining seconds, or None if time is not limited. Raises `Cut` if no time
+        remains.
+        """
         self.look()
         timeout = self.limits.timeout
         return None if timeout is None else timeout - self.seconds
 
 
 class WatchedRunner(Runner):
-    """The interpreter, calling ``look`` for each vector of choices that it tries."""
+    """An interpreter that calls ``look`` for each vector of choices that it tries."""
 
     def __init__(self, model: Model, look: Callable[[], None]) -> None:
         super().__init__(model)

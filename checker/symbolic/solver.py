@@ -1,7 +1,7 @@
 # pyright: basic
-"""The solver: asserted facts, and queries about them.
+"""Wraps the solver, which holds asserted facts and answers queries about them.
 
-Z3's Python interface has no usable types: all untyped code is here and in `terms`.
+Z3's Python interface has no usable types, so all untyped code is in this module and in `terms`.
 """
 
 from __future__ import annotations
@@ -17,27 +17,28 @@ import z3
 from fencepost.checker.symbolic.terms import Truth
 
 MAX_BYTES = 2 << 30
-"""Default memory limit of the solver."""
+"""Default memory limit of the solver, in bytes."""
 WAIT_SECONDS = 0.2
 """Interval between calls of ``waiting`` during a long query, in seconds."""
 EFFORT = 2_000_000
-"""A query with more work, by Z3's own count (about half a second), is hard."""
+"""Work, by Z3's own count, above which a query counts as hard. This takes about half a second."""
 TIMEOUT = "timeout"
-"""Z3's reason for running out of time, also used for a query made too late."""
+"""The reason that Z3 gives when it runs out of time. It is also used for a query that was made too
+late.
+"""
 WHOLE = ("simplify", "propagate-values", "solve-eqs", "simplify", "bit-blast", "sat")
-"""Z3's tactics for a hard query."""
+"""The tactics of Z3 for a hard query."""
 
 
 class Solver:
-    """Asserted facts, and queries about them.
+    """Holds asserted facts and answers queries about them.
 
-    Queries go to one Z3 solver, which keeps what it has learned. It does not simplify earlier
-    assertions, since more may follow; so after the first hard query, each one is sent together with
-    all facts to a new solver, as if it were the only one.
+    Queries go to one Z3 solver, which keeps what it has learned. This solver does not simplify
+    earlier assertions, since more may follow. After the first hard query, each query is therefore
+    sent to a new solver together with all facts, as if it were the only query.
 
-    ``seconds`` limits the time of a query, if given. ``bytes`` is the memory limit.
-    ``record`` keeps facts and queries (see `script`). ``waiting`` is called regularly during a
-    query.
+    ``seconds`` limits the time of each query, if given. ``bytes`` is the memory limit. ``record``
+    keeps all facts and queries (see `script`). ``waiting`` is called regularly during a query.
     """
 
     def __init__(
@@ -49,7 +50,7 @@ class Solver:
     ) -> None:
         z3.set_param("memory_max_size", (bytes or MAX_BYTES) >> 20)
         self._solver = z3.SolverFor("QF_BV")
-        # Python handles signals; see `_check`.
+        # Python handles signals instead; see `_check`.
         self._solver.set("ctrl_c", False)
         self._seconds = seconds
         self._waiting = waiting
@@ -68,7 +69,8 @@ class Solver:
             self._keep([fact])
 
     def ask(self, question: Truth, seconds: float | None = None) -> Any | None:
-        """A model of the facts that satisfies ``question``, or None. Raises `Unknown`.
+        """Returns a model of the facts that satisfies ``question``, or None if no such model
+        exists. Raises `Unknown`.
 
         ``seconds`` is the time that remains for the whole run.
         """
@@ -93,7 +95,9 @@ class Solver:
         return model
 
     def _asked(self, assertions: Sequence[Any], end: float | None) -> tuple[Any, Any]:
-        """The answer of the incremental solver, and a model, or the reason why there is none."""
+        """Returns the answer of the incremental solver, and a model or the reason why the solver
+        gave up.
+        """
         solver = self._solver
         solver.set("timeout", _milliseconds(end))
         solver.set("rlimit", EFFORT)
@@ -105,7 +109,7 @@ class Solver:
             self._back()
 
     def _asked_whole(self, assertions: Sequence[Any], end: float | None) -> tuple[Any, Any]:
-        """The answer of a fresh solver."""
+        """Returns the answer of a fresh solver, in the same form as `_asked`."""
         solver = z3.Then(*WHOLE).solver()
         solver.set("ctrl_c", False)
         solver.set("timeout", _milliseconds(end))
@@ -113,13 +117,13 @@ class Solver:
         return _told(solver, self._check(solver))
 
     def core(self, assumed: Sequence[Truth], question: Truth) -> list[int]:
-        """The indices of the assumptions that make ``question``, which is unsatisfiable, so. Raises
-        `Unknown`.
+        """Returns the indices of the assumptions that make ``question`` unsatisfiable. The question
+        must be unsatisfiable under all assumptions. Raises `Unknown`.
         """
         if self._false or question is False:
             return []
         names = [z3.FreshConst(z3.BoolSort(), "assumed") for _ in assumed]
-        # Unlimited work, in the time of the last query.
+        # The amount of work is not limited; the time limit of the last query still applies.
         self._solver.set("rlimit", 0)
         self._solver.push()
         try:
@@ -139,15 +143,15 @@ class Solver:
             self._back()
 
     def _back(self) -> None:
-        """Retracts assertions since the last push. An interrupted solver may be in any state, and
-        is not used again.
+        """Retracts the assertions made since the last push. A solver that was interrupted may be in
+        any state, so it is left alone and not used again.
         """
         if not self._interrupted:
             self._solver.pop()
 
     def _check(self, solver: Any, *assumed: Any) -> Any:
-        """The answer of a solver that runs in another thread: an interrupt reaches Python's main
-        thread only between two steps of its own.
+        """Returns the answer of a solver that runs in another thread. The main thread must stay in
+        Python code, because it handles an interrupt only between two steps of its own.
         """
         answers: list[Any] = []
 
@@ -158,7 +162,7 @@ class Solver:
                 answers.append(error)
 
         worker = threading.Thread(target=check, daemon=True)
-        # Meanwhile this thread must not free any object of the solver.
+        # Meanwhile, this thread must not free any object of the solver.
         collecting = gc.isenabled()
         gc.disable()
         worker.start()
@@ -169,7 +173,7 @@ class Solver:
         except BaseException:
             self._interrupted = True
             while worker.is_alive():
-                # An interrupt before the solver starts is ignored.
+                # The solver ignores an interrupt that comes before it has started.
                 solver.interrupt()
                 worker.join(WAIT_SECONDS)
             raise
@@ -181,7 +185,7 @@ class Solver:
         return answers[0]
 
     def script(self) -> str:
-        """All facts and queries in SMT-LIB 2; each answer is in a comment."""
+        """Returns all facts and queries in SMT-LIB 2, with each answer in a comment."""
         assert self._script is not None
         return "\n".join((*self._script, ""))
 
@@ -205,7 +209,9 @@ class Solver:
 
 
 class Unknown(Exception):
-    """The solver gave up; the text is the reason. ``late``: it ran out of time."""
+    """Signals that the solver gave up. The text of the exception is the reason, and ``late`` says
+    whether the solver ran out of time.
+    """
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
@@ -213,12 +219,16 @@ class Unknown(Exception):
 
 
 def _told(solver: Any, answer: Any) -> tuple[Any, Any]:
-    """An answer with its model (None if there is none), or the reason for having none."""
+    """Returns an answer with a model, with None if the answer is negative, or with the reason if
+    the solver gave up.
+    """
     if answer == z3.unknown:
         return answer, solver.reason_unknown()
     return answer, solver.model() if answer == z3.sat else None
 
 
 def _milliseconds(end: float | None) -> int:
-    """The time until then, as a limit for Z3; 2^32 - 1 means "no limit"."""
+    """Converts the end time to the remaining milliseconds, for Z3. The result 2^32 - 1 means "no
+    limit".
+    """
     return 4294967295 if end is None else max(1, int((end - time.monotonic()) * 1000))

@@ -1,11 +1,12 @@
 # pyright: basic
 # Z3's Python interface has no usable types: everything untyped about it stays here and in `solver`.
-"""Truth values and numbers that are known, or are Z3 terms.
+"""Represents truth values and numbers that are either known or Z3 terms.
 
-Known values remain Python bools and ints, so a model with one initial state is mostly computed, and
-only the effects of choices reach the solver. An unknown number has a range that contains it, and is
-a signed bit-vector just wide enough for it: a 64-bit counter that starts at 0 is one bit wider when
-it may have been incremented. Comparisons that the ranges decide are known.
+Known values remain Python bools and ints. A model with a single initial state is therefore mostly
+computed, and only the effects of choices reach the solver. An unknown number has a range that
+contains it, and is a signed bit-vector that is just wide enough for this range. For example, a
+64-bit counter that starts at 0 becomes one bit wider when it may have been incremented. Comparisons
+that the ranges decide have a known result.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from fencepost.spec.core.operators import Operator, result_range
 from fencepost.spec.records import dataclass
 
 EACH = 256
-"""Number of terms built between two checks of the limits."""
+"""Number of terms that are built between two checks of the limits."""
 
 Truth: TypeAlias = "bool | Any"
 Number: TypeAlias = "int | Vector"
@@ -29,7 +30,7 @@ Leaf: TypeAlias = "Truth | Number"
 
 
 def width_of(low: int, high: int) -> int:
-    """The number of bits of a signed number in ``low..high``."""
+    """Returns the number of bits needed for a signed number in ``low..high``."""
     return (
         max((low if low >= 0 else ~low).bit_length(), (high if high >= 0 else ~high).bit_length())
         + 1
@@ -37,7 +38,7 @@ def width_of(low: int, high: int) -> int:
 
 
 def library() -> str:
-    """The solver and its version."""
+    """Returns the name and version of the solver."""
     return f"z3 {z3.get_version_string()}"
 
 
@@ -45,7 +46,7 @@ def library() -> str:
 
 
 class _Run:
-    """The number of terms built, and the callback that checks whether to continue."""
+    """Counts the terms built. ``look`` is the callback that checks whether to continue."""
 
     def __init__(self) -> None:
         self.made = 0
@@ -57,7 +58,9 @@ _RUN = _Run()
 
 @contextmanager
 def watched(look: Callable[[], None]) -> Generator[None]:
-    """While active, ``look`` is called regularly as terms are built; it may raise."""
+    """While active, calls ``look`` regularly as terms are built. ``look`` may raise an
+    exception.
+    """
     before, _RUN.look = _RUN.look, look
     try:
         yield
@@ -75,7 +78,7 @@ def _count() -> None:
 
 
 def negation(truth: Truth) -> Truth:
-    """Logical negation."""
+    """Returns the negation of a truth value."""
     if isinstance(truth, bool):
         return not truth
     if z3.is_not(truth):
@@ -84,7 +87,7 @@ def negation(truth: Truth) -> Truth:
 
 
 def both(*truths: Truth) -> Truth:
-    """Conjunction."""
+    """Returns the conjunction of truth values."""
     _count()
     rest = []
     for truth in truths:
@@ -98,7 +101,7 @@ def both(*truths: Truth) -> Truth:
 
 
 def either(*truths: Truth) -> Truth:
-    """Disjunction."""
+    """Returns the disjunction of truth values."""
     _count()
     rest = []
     for truth in truths:
@@ -112,18 +115,18 @@ def either(*truths: Truth) -> Truth:
 
 
 def one_of(left: Truth, right: Truth) -> Truth:
-    """Disjunction of two truth values that are never both true."""
+    """Returns the disjunction of two truth values that are never both true."""
     return True if identical(left, negation(right)) else either(left, right)
 
 
 def at_most_one(truths: Sequence[Truth]) -> Truth:
-    """Whether at most one is true."""
+    """Returns the condition that at most one of the truth values is true."""
     parts = [either(negation(a), negation(b)) for n, a in enumerate(truths) for b in truths[:n]]
     return both(*parts)
 
 
 def same_truth(left: Truth, right: Truth) -> Truth:
-    """Whether both are true or both false."""
+    """Returns the condition that two truth values are both true or both false."""
     _count()
     if isinstance(left, bool):
         return right if left else negation(right)
@@ -133,7 +136,7 @@ def same_truth(left: Truth, right: Truth) -> Truth:
 
 
 def choose_truth(condition: Truth, then: Truth, otherwise: Truth) -> Truth:
-    """``then`` if the condition holds, else ``otherwise``."""
+    """Returns ``then`` if the condition holds, and ``otherwise`` if not."""
     _count()
     if isinstance(condition, bool):
         return then if condition else otherwise
@@ -149,7 +152,9 @@ def choose_truth(condition: Truth, then: Truth, otherwise: Truth) -> Truth:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Vector:
-    """An unknown number: a signed bit-vector, and a range that always contains it."""
+    """An unknown number, represented by a signed bit-vector and a range that always contains the
+    number.
+    """
 
     term: Any
     low: int
@@ -161,12 +166,14 @@ def _range(number: Number) -> tuple[int, int]:
 
 
 def _span(width: int) -> tuple[int, int]:
-    """The minimum and maximum signed number of ``width`` bits."""
+    """Returns the minimum and the maximum signed number of ``width`` bits."""
     return -(1 << (width - 1)), (1 << (width - 1)) - 1
 
 
 def widened(number: Number, width: int) -> Any:
-    """The last ``width`` bits of a number, or the number itself in ``width`` bits."""
+    """Returns the number as a bit-vector of ``width`` bits: extended if it is narrower, or
+    truncated to its last ``width`` bits.
+    """
     if isinstance(number, int):
         return z3.BitVecVal(number, width)
     size = number.term.size()
@@ -178,7 +185,7 @@ def widened(number: Number, width: int) -> Any:
 
 
 def _pair(left: Number, right: Number) -> tuple[Any, Any, int, int]:
-    """Two numbers in the larger of their widths, and the range that contains both."""
+    """Returns two numbers as bit-vectors of a common width, and the range that contains both."""
     (low, high), (other_low, other_high) = _range(left), _range(right)
     low, high = min(low, other_low), max(high, other_high)
     width = width_of(low, high)
@@ -186,7 +193,7 @@ def _pair(left: Number, right: Number) -> tuple[Any, Any, int, int]:
 
 
 def identical(left: Leaf, right: Leaf) -> bool:
-    """Whether two leaves are syntactically identical."""
+    """Checks whether two leaves are syntactically identical."""
     if left is right:
         return True
     if isinstance(left, Vector) and isinstance(right, Vector):
@@ -197,7 +204,7 @@ def identical(left: Leaf, right: Leaf) -> bool:
 
 
 def choose_number(condition: Truth, then: Number, otherwise: Number) -> Number:
-    """``then`` if the condition holds, else ``otherwise``."""
+    """Returns ``then`` if the condition holds, and ``otherwise`` if not."""
     _count()
     if isinstance(condition, bool):
         return then if condition else otherwise
@@ -208,7 +215,7 @@ def choose_number(condition: Truth, then: Number, otherwise: Number) -> Number:
 
 
 def same_number(left: Number, right: Number) -> Truth:
-    """Whether two numbers are equal."""
+    """Returns the condition that two numbers are equal."""
     _count()
     if isinstance(left, int) and isinstance(right, int):
         return left == right
@@ -220,7 +227,7 @@ def same_number(left: Number, right: Number) -> Truth:
 
 
 def less(left: Number, right: Number) -> Truth:
-    """Whether ``left < right``."""
+    """Returns the condition ``left < right``."""
     _count()
     (low, high), (other_low, other_high) = _range(left), _range(right)
     if high < other_low:
@@ -232,12 +239,12 @@ def less(left: Number, right: Number) -> Truth:
 
 
 def inside(number: Number, low: int, high: int) -> Truth:
-    """Whether ``low <= number <= high``."""
+    """Returns the condition ``low <= number <= high``."""
     return both(negation(less(number, low)), negation(less(high, number)))
 
 
 def fitted(number: Number, low: int, high: int) -> Number:
-    """A number that lies in ``low..high`` whenever it is read."""
+    """Narrows a number that lies in ``low..high`` whenever it is read."""
     if isinstance(number, int) or (low <= number.low and number.high <= high):
         return number
     low, high = max(low, number.low), min(high, number.high)
@@ -247,14 +254,15 @@ def fitted(number: Number, low: int, high: int) -> Number:
 
 
 def wrapped(number: int, bits: int) -> int:
-    """A number modulo 2^bits, signed."""
+    """Reduces a number modulo 2^bits to the signed range."""
     number &= (1 << bits) - 1
     return number - (1 << bits) if number >> (bits - 1) else number
 
 
 def arithmetic(operator: Operator, left: Number, right: Number, width: int) -> Number:
-    """``left operator right`` in ``width`` bits, wrapped; any number for a zero divisor, which is
-    never reached. A sum, difference or product has no more bits than it needs.
+    """Computes ``left operator right`` in ``width`` bits, with wrapping. For a zero divisor, which
+    is never reached, the result is arbitrary. A sum, difference or product has no more bits than it
+    needs.
     """
     row = operator.row
     if isinstance(left, int) and isinstance(right, int):
@@ -280,21 +288,21 @@ def arithmetic(operator: Operator, left: Number, right: Number, width: int) -> N
 
 
 def _exact(operator: Operator, left: Number, right: Number) -> Number:
-    """``left operator right`` in enough bits for every result."""
+    """Computes ``left operator right`` in enough bits for every result."""
     return arithmetic(
         operator, left, right, width_of(*result_range(operator, _range(left), _range(right)))
     )
 
 
 def added(left: Number, right: Number, width: int) -> Number:
-    """The sum in ``width`` bits, wrapped."""
+    """Returns the sum in ``width`` bits, with wrapping."""
     return arithmetic(Operator.ADD, left, right, width)
 
 
 def _divided(left: Number, right: Number, width: int) -> tuple[Number, Number]:
-    """Floor quotient and remainder; arbitrary for a zero divisor.
+    """Returns the floor quotient and the remainder, which are arbitrary for a zero divisor.
 
-    Computed with one more bit, so that the minimum divided by -1 is exact before it wraps.
+    They are computed with one more bit, so that the minimum divided by -1 is exact before it wraps.
     """
     wide = max(*(width_of(*_range(number)) for number in (left, right)), width) + 1
     a, b = widened(left, wide), widened(right, wide)
@@ -313,30 +321,31 @@ def _divided(left: Number, right: Number, width: int) -> tuple[Number, Number]:
 
 
 def begin() -> None:
-    """Starts a run: Z3's results do not depend on earlier runs, and the terms of those are
-    freed.
+    """Starts a run. This frees the terms of earlier runs, so that the results of Z3 do not depend
+    on those.
     """
     z3.z3._main_ctx = None
 
 
 def fresh_truth(name: str) -> Truth:
-    """An unknown truth value."""
+    """Returns an unknown truth value."""
     return z3.FreshConst(z3.BoolSort(), name)
 
 
 def fresh_number(name: str, low: int, high: int) -> tuple[Number, Truth]:
-    """An unknown number, and the fact that it lies in ``low..high``."""
+    """Returns an unknown number, and the fact that it lies in ``low..high``."""
     if low == high:
         return low, True
     width = width_of(low, high)
-    # Its range is that of its bits: the caller may omit the fact, or express it differently.
+    # The range of the vector is that of its bits, because the caller may omit the fact or express
+    # it differently.
     vector = Vector(z3.FreshConst(z3.BitVecSort(width), name), *_span(width))
     return vector, inside(vector, low, high)
 
 
 def named(leaf: Leaf, name: str) -> tuple[Leaf, Truth]:
-    """A new constant for a leaf, and their equality; known and named leaves are returned
-    unchanged.
+    """Returns a new constant for a leaf, and the fact that both are equal. A leaf that is known or
+    already a constant is returned unchanged.
     """
     if isinstance(leaf, bool | int):
         return leaf, True
@@ -348,14 +357,14 @@ def named(leaf: Leaf, name: str) -> tuple[Leaf, Truth]:
 
 
 def truth_in(model: Any, truth: Truth) -> bool:
-    """The value of a truth value in a solver model."""
+    """Returns the value of a truth value in a solver model."""
     if isinstance(truth, bool):
         return truth
     return bool(z3.is_true(model.eval(truth, model_completion=True)))
 
 
 def number_in(model: Any, number: Number) -> int:
-    """The value of a number in a solver model."""
+    """Returns the value of a number in a solver model."""
     if isinstance(number, int):
         return number
     return int(model.eval(number.term, model_completion=True).as_signed_long())

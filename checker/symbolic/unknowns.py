@@ -1,5 +1,5 @@
-"""Unknown values of any type: their leaves, the condition for leaves to form a value, and the least
-values that satisfy a condition, in the order of the language.
+"""Creates unknown values of any type: their leaves, and the condition under which the leaves form a
+value. Also finds the least values, in the order of the language, that satisfy a condition.
 """
 
 from __future__ import annotations
@@ -35,7 +35,9 @@ from fencepost.spec.core.types import (
 
 
 def fresh(kind: Type, name: str) -> tuple[Tree, Truth]:
-    """An unknown value of a type, and the condition for it to be one."""
+    """Returns an unknown value of a type, and the condition that its leaves form a value of that
+    type.
+    """
     tree = _unknown(kind, name)
     return tree, is_value(kind, tree)
 
@@ -51,7 +53,8 @@ def _unknown(kind: Type, name: str) -> Tree:
             inner = parts[0].type
             return tuple(_unknown(inner, f"{name}[{show(k, key)}]") for k in all_values(key))
         case Sum(cases, tagged=True):
-            # A slot holds a number of any of the variants, and 0 if it is unused.
+            # A slot holds a number of any of the variants, or 0 if the current variant does not use
+            # it.
             widest: list[tuple[int, int]] = []
             for parts in cases:
                 own = [leaf for part in parts for leaf in leaf_kinds(part.type)]
@@ -75,7 +78,9 @@ def _unknown(kind: Type, name: str) -> Tree:
 
 
 def is_value(kind: Type, tree: Tree) -> Truth:
-    """Whether leaves form a value: they lie in their ranges, and unused ones are minimal."""
+    """Returns the condition that leaves form a value: used leaves lie in their ranges, and unused
+    leaves are minimal.
+    """
     match view(kind):
         case Numbers(low, high, truth):
             return truth or terms.inside(tree, low, high)
@@ -123,8 +128,8 @@ def least_model(
     trees: Sequence[tuple[Type, Tree]],
     model: Any,
 ) -> Any:
-    """A model of the condition that minimizes the first of these values, then the second, and so
-    on, starting from the given ``model``. ``ask`` returns a model, if there is one.
+    """Returns a model of the condition that minimizes the first of these values, then the second,
+    and so on, starting from the given ``model``. ``ask`` returns a model of a condition, or None.
     """
     for kind, tree in (part for whole in trees for part in _parts(*whole)):
         if values.known(tree) is not None:
@@ -136,7 +141,7 @@ def least_model(
 
 
 def _parts(kind: Type, tree: Tree) -> Iterator[tuple[Type, Tree]]:
-    """The parts that determine the order of a value, most significant first."""
+    """Yields the parts that determine the order of a value, most significant first."""
     match view(kind):
         case Product() as shape:
             for part in map(_parts, shape.types, tree):

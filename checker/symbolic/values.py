@@ -45,15 +45,16 @@ from fencepost.spec.core.types import (
 from fencepost.spec.records import dataclass
 
 Tree: TypeAlias = Any
-"""A structure of leaves, see above."""
+"""A structure of leaves, as described above."""
 
 MAX_ELEMENTS = 4_096
 
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """The origin of a picked value: ``tree`` is the collection (a tuple of flags if it has no
-    capacity), ``index`` the position among the elements.
+    """The origin of a value that was picked from a collection. ``tree`` is the structure of the
+    collection (a tuple of flags if the collection has no capacity), and ``index`` is the position
+    of the value among the elements.
     """
 
     tree: Tree
@@ -62,7 +63,9 @@ class Origin:
 
 @dataclass(frozen=True, slots=True)
 class V:
-    """A value of a type. ``origin`` is the collection that it was picked from, if any."""
+    """A value of a type. ``origin`` describes the collection that the value was picked from, if
+    any.
+    """
 
     type: Type
     tree: Tree
@@ -71,20 +74,22 @@ class V:
 
 @cache
 def all_values(kind: Type) -> tuple[Value, ...]:
-    """Every value of a type, ascending."""
+    """Returns every value of a type, in ascending order."""
     if cardinality(kind) > MAX_ELEMENTS:
         raise Unsupported("it does not enumerate this number of values of a type")
     return tuple(values(kind))
 
 
 def bounds(kind: Type) -> tuple[int, int]:
-    """The minimum and maximum of a scalar type (for an enum, positions)."""
+    """Returns the minimum and maximum of a scalar type. The values of an enum are represented by
+    their positions.
+    """
     assert isinstance(kind, Scalar), kind
     return kind.low, kind.high
 
 
 def tree_of(kind: Type, value: Value) -> Tree:
-    """The structure of a known value."""
+    """Returns the structure of a known value."""
     match view(kind):
         case Numbers():
             return value
@@ -110,16 +115,18 @@ def tree_of(kind: Type, value: Value) -> Tree:
 
 @cache
 def least_tree(kind: Type) -> Tree:
-    """The structure of the least value."""
+    """Returns the structure of the least value of a type."""
     return tree_of(kind, least(kind))
 
 
 def known(tree: Tree) -> object:
-    """The structure of a value whose leaves are all known; None if one is unknown."""
+    """Returns the structure of a value if all of its leaves are known, or None if some leaf is
+    unknown.
+    """
     if isinstance(tree, tuple):
         parts = [known(item) for item in cast("tuple[object, ...]", tree)]
         return None if any(part is None for part in parts) else tuple(parts)
-    # True and 1 are equal, but have different meanings.
+    # True and 1 are equal in Python, but have different meanings here.
     return (type(tree), tree) if isinstance(tree, bool | int) else None
 
 
@@ -128,13 +135,13 @@ def known(tree: Tree) -> object:
 
 @cache
 def leaf_kinds(kind: Type) -> tuple[Type, ...]:
-    """The types of the leaves of a value."""
+    """Returns the types of the leaves of a value."""
     return tuple(leaf_kind for leaf_kind, _ in leaves(kind, least_tree(kind)))
 
 
 @cache
 def room(kind: Type) -> tuple[int, int]:
-    """The maximum numbers of number leaves and truth leaves of any variant."""
+    """Returns the maximum number of number leaves and of truth leaves over all variants."""
     numbers = truths = 0
     for parts in _cases(kind):
         kinds = [leaf for part in parts for leaf in leaf_kinds(part.type)]
@@ -150,7 +157,7 @@ def _cases(kind: Type) -> tuple[tuple[Field, ...], ...]:
 
 
 def variant_tree(kind: Type, tag: int, trees: Sequence[Tree]) -> Tree:
-    """A union value from its tag and fields."""
+    """Builds a union value from its tag and its fields."""
     numbers: list[Number] = []
     truths: list[Truth] = []
     for part, tree in zip(_cases(kind)[tag], trees, strict=True):
@@ -165,7 +172,9 @@ def variant_tree(kind: Type, tag: int, trees: Sequence[Tree]) -> Tree:
 def unpacked(
     parts: Sequence[Field], tree: Tree
 ) -> tuple[list[Tree], Iterator[Number], Iterator[Truth]]:
-    """The fields of a union value with this variant's fields, and its unused leaves."""
+    """Returns the fields of a union value, which must be of the variant with the fields ``parts``,
+    and the unused leaves.
+    """
     numbers, truths = iter(tree[1]), iter(tree[2])
 
     def leaf(leaf_kind: Type, _: Sequence[Leaf]) -> Leaf:
@@ -176,7 +185,9 @@ def unpacked(
 
 
 def payload_trees(parts: Sequence[Field], tree: Tree) -> list[Tree]:
-    """The fields of a union value with this variant's fields."""
+    """Returns the fields of a union value, which must be of the variant with the fields
+    ``parts``.
+    """
     return unpacked(parts, tree)[0]
 
 
@@ -184,7 +195,9 @@ def payload_trees(parts: Sequence[Field], tree: Tree) -> list[Tree]:
 
 
 def mapped(kind: Type, trees: Sequence[Tree], leaf: Callable[[Type, Sequence[Leaf]], Leaf]) -> Tree:
-    """Applies ``leaf`` to the corresponding leaves of several structures of a type."""
+    """Applies ``leaf`` to the corresponding leaves of several structures of one type, and returns
+    the resulting structure.
+    """
 
     def each(types: Iterable[Type], rows: Sequence[Tree]) -> tuple[Tree, ...]:
         return tuple(
@@ -215,7 +228,7 @@ def mapped(kind: Type, trees: Sequence[Tree], leaf: Callable[[Type, Sequence[Lea
 
 
 def leaves(kind: Type, tree: Tree) -> Iterator[tuple[Type, Leaf]]:
-    """The leaves of a structure, each with its type."""
+    """Returns the leaves of a structure, each with its type."""
     pairs: list[tuple[Type, Leaf]] = []
 
     def note(leaf_kind: Type, each: Sequence[Leaf]) -> Leaf:
@@ -227,7 +240,7 @@ def leaves(kind: Type, tree: Tree) -> Iterator[tuple[Type, Leaf]]:
 
 
 def chosen(condition: Truth, then: Tree, otherwise: Tree, kind: Type) -> Tree:
-    """``then`` if the condition holds, else ``otherwise``."""
+    """Returns ``then`` if the condition holds, and ``otherwise`` if not."""
     if isinstance(condition, bool):
         return then if condition else otherwise
     if then is otherwise:
@@ -242,8 +255,8 @@ def chosen(condition: Truth, then: Tree, otherwise: Tree, kind: Type) -> Tree:
 
 
 def named(kind: Type, tree: Tree, name: str) -> tuple[Tree, Truth]:
-    """The value with new constants as leaves, and the condition that they equal the original
-    leaves.
+    """Returns the value with new constants as leaves, and the condition that these equal the
+    original leaves.
     """
     facts: list[Truth] = []
 
@@ -256,7 +269,7 @@ def named(kind: Type, tree: Tree, name: str) -> tuple[Tree, Truth]:
 
 
 def value_in(model: Any, tree: Tree, kind: Type) -> Value:
-    """The value of a structure in a solver model."""
+    """Returns the value that a structure has in a solver model."""
     match view(kind):
         case Numbers(truth=truth):
             return terms.truth_in(model, tree) if truth else terms.number_in(model, tree)
@@ -283,7 +296,7 @@ def _values_in(model: Any, trees: Sequence[Tree], types: Iterable[Type]) -> tupl
 
 
 def at(kind: Type, conditions: Sequence[Truth], trees: Sequence[Tree]) -> Tree:
-    """The structure whose condition holds; the last one if none does."""
+    """Returns the structure whose condition holds, or the last structure if no condition holds."""
     result = trees[-1]
     for condition, tree in zip(reversed(conditions[:-1]), reversed(trees[:-1]), strict=True):
         result = chosen(condition, tree, result, kind)
@@ -291,8 +304,8 @@ def at(kind: Type, conditions: Sequence[Truth], trees: Sequence[Tree]) -> Tree:
 
 
 def picked(kind: Type, bits: Sequence[Truth], trees: Sequence[Tree]) -> Tree:
-    """The one of several structures (at least one) that the truth values select: each one
-    halves the rest.
+    """Returns the structure that the truth values select from at least one structure. Each truth
+    value halves the remaining structures.
     """
     if len(trees) == 1:
         return trees[0]
@@ -302,8 +315,8 @@ def picked(kind: Type, bits: Sequence[Truth], trees: Sequence[Tree]) -> Tree:
 
 
 def exclusive(kind: Type, selectors: Sequence[Truth], trees: Sequence[Tree], rest: Tree) -> Tree:
-    """The structure whose condition holds (at most one does), or ``rest`` if none does. A leaf
-    tests only the conditions of leaves that differ from that of ``rest``.
+    """Returns the structure whose condition holds, or ``rest`` if none does. At most one condition
+    may hold. A leaf only tests the conditions of structures in which it differs from ``rest``.
     """
 
     def leaf(leaf_kind: Type, column: Sequence[Leaf]) -> Leaf:
@@ -328,5 +341,5 @@ def exclusive(kind: Type, selectors: Sequence[Truth], trees: Sequence[Tree], res
 
 
 def indexed(count: int, index: Number) -> list[Truth]:
-    """For each of ``count`` positions, whether it is the index."""
+    """Returns for each of ``count`` positions the condition that it equals the index."""
     return [terms.same_number(index, position) for position in range(count)]
