@@ -98,7 +98,7 @@ def _exchange(kinds: Sequence[Type], enum: Enum, low: int, high: int) -> Callabl
 
 
 def searched_in_orbits(request: Request) -> bool:
-    """Whether a search may visit one state per orbit and benefits from doing so."""
+    """Checks whether a search may visit one state per orbit and benefits from doing so."""
     return request.symmetry and bool(_symmetric(request.model)) and why_in_full(request) is None
 
 

@@ -23,12 +23,12 @@ class StateGraph(Generic[Label]):
     """The states that can be reached from some initial states, in the order of a search by levels.
 
     The caller iterates over ``states``, which grows meanwhile, and calls `expand` for each state.
-    ``levels`` contains for each state the number of steps to it. ``rows`` contains the steps of each
-    expanded state, in order. A step is a label and the number of its target, which is None if the step
-    has no target or its target does not enter the graph. ``enters`` decides this; it is called once for
-    each state, with the level of the state. ``before`` contains the first step to each state as its
-    source and label, or None for an initial state. Raises `TooLarge` if there are more than ``most``
-    states.
+    ``levels`` contains for each state the number of steps to it. ``rows`` contains the steps of
+    each expanded state, in order. A step is a label and the number of its target, which is None if
+    the step has no target or its target does not enter the graph. ``enters`` decides this; it is
+    called once for each state, with the level of the state. ``before`` contains the first step to
+    each state as its source and label, or None for an initial state. Raises `TooLarge` if there are
+    more than ``most`` states.
 
     >>> graph = StateGraph[str]([(0,)], enters=lambda state, level: state < (3,))
     >>> for (n,) in graph.states:
