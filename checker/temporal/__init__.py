@@ -1,1 +1,1 @@
-"""Properties of behaviours: automata of formulas, fairness, lassos, verdicts."""
+"""Checks properties of behaviours: automata of formulas, fairness, lassos and verdicts."""

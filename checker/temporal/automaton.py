@@ -1,14 +1,16 @@
-"""Automata for the negation of a formula: what a behaviour that violates it does, state by state.
+"""Builds automata for the negation of a formula. They describe, state by state, the behaviours that
+violate the formula.
 
 The negation is split into *questions*: a behaviour violates the formula exactly if some question
-has a run along it. The tails of a question (see `normal`) are acceptance conditions on states, not
-nodes. The rest becomes a tableau: a node says which predicates are true or false now, which node
-may come next, and which promises ("some day") it does not put off. A run is accepting if no promise
-is put off from some state on and every acceptance condition holds. Since no formula can tell a
-behaviour from the same one with states repeated, a run may as well stay in a state for a while.
+has a run along the behaviour. The tails of a question (see `normal`) become acceptance conditions
+on states instead of nodes. The rest becomes a tableau. A node of the tableau says which predicates
+are true or false now, which nodes may come next, and which promises ("some day") the node puts off.
+A run is accepting if every acceptance condition holds and no promise is put off in all nodes from
+some point on. Since no formula can distinguish a behaviour from the same behaviour with repeated
+states, a run may also stay in a state for a while.
 
-The translation is deterministic and counts its work instead of time, so every engine has the same
-automata and refuses the same formulas.
+The translation is deterministic, and it limits its work instead of its time, so that every engine
+builds the same automata and refuses the same formulas.
 """
 
 from __future__ import annotations
@@ -30,9 +32,9 @@ from fencepost.spec.core.formulas import Formula, predicates
 from fencepost.spec.records import dataclass
 
 MAX_NODES = 2_000
-"""Limit on the nodes of all automata of a formula."""
+"""Maximum number of nodes in all automata of one formula."""
 MAX_QUESTIONS = 200
-"""Limit on the questions of one formula; each is searched by itself."""
+"""Maximum number of questions of one formula. Each question is searched separately."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +51,7 @@ class Node:
     puts_off: frozenset[int]
 
     def allows(self, truth: Sequence[bool] | dict[int, bool]) -> bool:
-        """Whether the predicates' values satisfy ``requires``."""
+        """Checks whether the values of the predicates satisfy ``requires``."""
         return all(truth[number] is value for number, value in self.requires)
 
 
@@ -65,7 +67,9 @@ class Acceptance:
 
 @dataclass(frozen=True, slots=True)
 class Automaton:
-    """An automaton. ``initial`` are the nodes for the first state; promises are numbered from 0."""
+    """An automaton of a question. ``initial`` are the nodes for the first state. Promises are
+    numbered from 0.
+    """
 
     nodes: tuple[Node, ...]
     initial: tuple[int, ...]
@@ -74,7 +78,7 @@ class Automaton:
 
     @property
     def predicates(self) -> tuple[int, ...]:
-        """The predicates that it depends on, in ascending order."""
+        """The predicates that the automaton depends on, in ascending order."""
         numbers = {number for node in self.nodes for number, _ in node.requires}
         for condition in self.conditions:
             numbers.update(predicates(condition.stays), predicates(condition.meets))
@@ -82,10 +86,10 @@ class Automaton:
 
 
 def violating(formula: Formula, pause: Callable[[], None] = lambda: None) -> tuple[Automaton, ...]:
-    """Returns the automata of the behaviours that violate a formula, one per question; empty if no
-    behaviour does.
+    """Returns the automata of the behaviours that violate a formula, one for each question. The
+    result is empty if no behaviour violates the formula.
 
-    Calls ``pause`` often, which may raise. Raises `TooLarge`.
+    Calls ``pause`` often; ``pause`` may raise an exception. Raises `TooLarge`.
     """
     forms = Forms(Work(pause))
     groups: dict[frozenset[int], list[int]] = {}
@@ -105,7 +109,9 @@ def violating(formula: Formula, pause: Callable[[], None] = lambda: None) -> tup
 
 
 def _questions(forms: Forms, form: int) -> Iterator[tuple[frozenset[int], int]]:
-    """The questions whose disjunction is a form: acceptance conditions, and the rest."""
+    """Yields the questions whose disjunction is ``form``. Each question consists of acceptance
+    conditions and the rest of the form.
+    """
     forms.work.spend(1)
     if form == FALSE:
         return
@@ -114,7 +120,7 @@ def _questions(forms: Forms, form: int) -> Iterator[tuple[frozenset[int], int]]:
         return
     options = forms.disjuncts(form)
     if len(options) > 1:
-        # The part without acceptance conditions is one question.
+        # All parts without acceptance conditions form one question.
         yield from _questions(
             forms, forms.any(option for option in options if not forms.tails(option))
         )
@@ -132,21 +138,21 @@ def _questions(forms: Forms, form: int) -> Iterator[tuple[frozenset[int], int]]:
             return
     rest = forms.all(part for part in parts if part not in conditions)
     if rest == TRUE:
-        # The automaton enters a state of ``eventually always`` directly, and has no other ones.
+        # The automaton enters a state of ``eventually always`` directly, and has no other states.
         alone = {part for part in conditions if part & 1 and _is_often(forms, part)}
         conditions, rest = conditions - alone, forms.all(alone)
     yield frozenset(conditions), rest
 
 
 def _is_often(forms: Forms, form: int) -> bool:
-    """Whether a form is `InfinitelyOften` or its dual."""
+    """Checks whether a form is `InfinitelyOften` or its dual."""
     return isinstance(forms.node(form), InfinitelyOften)
 
 
 def _is_condition(forms: Forms, form: int) -> bool:
-    """Whether a form is expressible as `Acceptance`: a disjunction of at most one `InfinitelyOften`
-    and at most one dual, both of conditions on one state. Several `InfinitelyOften` have been
-    joined before.
+    """Checks whether a form can be expressed as `Acceptance`. Such a form is a disjunction of at
+    most one `InfinitelyOften` and at most one dual, both of conditions on a single state. Several
+    `InfinitelyOften` have already been joined.
     """
     options = forms.disjuncts(form)
     return (
@@ -172,10 +178,10 @@ def _acceptance(forms: Forms, form: int) -> Acceptance:
 
 
 class _Tableau:
-    """The ways to satisfy forms.
+    """Computes the ways to satisfy forms.
 
-    A way is a bit set: the literals required now, the forms left for the next state, and the
-    promises put off. A way subsumes its supersets.
+    A way is a bit set of the literals required now, the forms left for the next state, and the
+    promises put off. A way subsumes all supersets of its bits.
     """
 
     def __init__(self, forms: Forms) -> None:
@@ -201,7 +207,7 @@ class _Tableau:
         return self.literals[form]
 
     def ways(self, form: int) -> list[int]:
-        """The ways to satisfy a form, in a fixed order."""
+        """Returns the ways to satisfy a form, in a fixed order."""
         if form not in self._known:
             self._known[form] = self._ways(form)
         return self._known[form]
@@ -231,7 +237,9 @@ class _Tableau:
                 return [way | after for way in self.ways(forms.until(TRUE, body))]
 
     def product(self, several: Iterable[list[int]]) -> list[int]:
-        """The ways to satisfy several forms at once, given the ways to satisfy each."""
+        """Returns the ways to satisfy several forms at once. The argument contains the ways to
+        satisfy each form.
+        """
         result = [0]
         for ways in sorted(several, key=len):
             self.forms.work.spend(len(result) * len(ways))
@@ -240,7 +248,7 @@ class _Tableau:
         return result
 
     def _minimal(self, ways: Iterable[int]) -> list[int]:
-        """Removes subsumed ways."""
+        """Removes the ways that are subsumed by others."""
         kept: list[int] = []
         for way in sorted(set(ways), key=lambda way: (way.bit_count(), way)):
             self.forms.work.spend(1 + len(kept) // 4)
@@ -268,7 +276,7 @@ def _automaton(forms: Forms, form: int, conditions: Iterable[int]) -> Automaton:
 
     initial = enter(tableau.ways(form))
     successors: list[tuple[int, ...]] = []
-    for way in order:  # grows during the loop
+    for way in order:  # The list grows during the loop.
         left = [rest for rest, bit in tableau.rest.items() if way & bit]
         key = sum(tableau.rest[rest] for rest in left)
         if key not in following:
@@ -294,7 +302,7 @@ def _automaton(forms: Forms, form: int, conditions: Iterable[int]) -> Automaton:
 
 
 def _merged(automaton: Automaton, work: Work) -> Automaton:
-    """Merges nodes with the same future."""
+    """Merges nodes that have the same future."""
     nodes = automaton.nodes
     classes = _numbered((node.requires, node.puts_off) for node in nodes)
     while True:
@@ -325,6 +333,6 @@ def _images(classes: Sequence[int], nodes: Iterable[int]) -> tuple[int, ...]:
 
 
 def _numbered(keys: Iterable[object]) -> list[int]:
-    """Numbers the keys by first occurrence."""
+    """Numbers the keys by their first occurrence."""
     numbers: dict[object, int] = {}
     return [numbers.setdefault(key, len(numbers)) for key in keys]

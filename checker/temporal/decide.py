@@ -1,15 +1,16 @@
-"""Reference implementation of liveness checking: does every fair behaviour satisfy a formula?
+"""Reference implementation of liveness checking: decides whether every fair behaviour satisfies a
+formula.
 
-The state graph is built again with Python values, and multiplied with each automaton of the negated
+The state graph is built again from Python values, and multiplied with each automaton of the negated
 formula. A *pair* is a state and a node of the automaton. A violation is a fair cycle of pairs that
-postpones no promise forever and meets the automaton's conditions. It lies in a strongly connected
-set of pairs that contains all of this, found by repeatedly refining components (Emerson and Lei,
-1987).
+postpones no promise forever and meets the conditions of the automaton. Such a cycle lies in a
+strongly connected set of pairs that provides all of this. The set is found by refining components
+repeatedly (Emerson and Lei, 1987).
 
 A fixed rule, shared by all engines, selects one of the lassos. The cycle begins at the least pair
-on any such cycle, by its number of steps, state, automaton, and node. From there it repeatedly
-takes the shortest path to the nearest outstanding obligation, and finally returns. Stuttering steps
-are not counted, and not shown.
+on any such cycle, ordered by the number of steps to the pair, its state, the automaton, and the
+node. From this pair, the cycle repeatedly takes the shortest path to the nearest outstanding
+obligation, and finally returns. Stuttering steps are neither counted nor shown.
 """
 
 from __future__ import annotations
@@ -34,9 +35,9 @@ from fencepost.spec.semantics.stepper import Runner
 class Graph:
     """The expanded states of a model, and the steps between them.
 
-    A step of ``reached`` has the units that it serves; those of a state ascend by target.
-    Stuttering steps are excluded. ``possible`` has the units with a step that counts, to any
-    target.
+    ``reached`` labels each step with the units that the step serves; the steps of a state are
+    sorted by target. Stuttering steps are excluded. ``possible`` contains for each state the units
+    for which some step counts, whatever its target.
     """
 
     runner: Runner
@@ -49,11 +50,13 @@ class Graph:
 
     @property
     def initial(self) -> list[State]:
-        """The initial states, ascending."""
+        """The initial states, in ascending order."""
         return sorted(self.reached.states[: self.reached.levels.count(0)])
 
     def steps(self, state: State) -> Iterator[tuple[State, frozenset[Unit]]]:
-        """The targets of steps from a state, ascending, with the units served."""
+        """Yields the target and the units served of each step from a state, in ascending order of
+        targets.
+        """
         number = self.reached.numbers[state]
         assert number is not None
         for units, target in self.reached.rows[number]:
@@ -62,7 +65,7 @@ class Graph:
 
 
 SHARES: Mapping[Phase, float] = {"graph": 0.65, "product": 0.2, "components": 0.15}
-"""Approximate shares of the phases in the time of a property."""
+"""Approximate shares of the phases in the time for a property."""
 
 
 def graph(
@@ -72,9 +75,10 @@ def graph(
     among: Mapping[State, Outgoing] | None = None,
     total: int = 0,
 ) -> Graph:
-    """The graph of the states in the first ``levels`` levels (all if None) of ``total`` (unknown if
-    0). Steps must not fail. With ``among`` it has only those states, with the given results of
-    `outgoing`.
+    """Builds the graph of the states in the first ``levels`` levels, or in all levels if it is
+    None. ``total`` is the expected number of states, or 0 if unknown. Steps must not fail. With
+    ``among``, the graph contains only the states in that mapping, which also provides their results
+    of `outgoing`.
     """
     decision = decision or Decision(runner.model)
     decision.enter("graph", total)
@@ -98,8 +102,8 @@ def graph(
 
 
 def violation(graph: Graph, property: int, decision: Decision | None = None) -> Lasso | None:
-    """The lasso that violates a property, by the rule of this module. None if every behaviour in
-    the graph satisfies it. Raises `TooLarge`.
+    """Returns the lasso that violates a property and is selected by the rule of this module, or
+    None if every behaviour in the graph satisfies the property. Raises `TooLarge`.
     """
     formula = graph.model.properties[property].formula
     assert formula is not None
@@ -115,8 +119,11 @@ def violation(graph: Graph, property: int, decision: Decision | None = None) -> 
 
 
 class _Search:
-    """The search with one automaton. ``allowed`` are the nodes compatible with each state, ``asks``
-    the conditions that a cycle through it must meet, and ``meets`` those that it meets.
+    """The search with one automaton.
+
+    For each state, ``allowed`` contains the nodes that are compatible with the state, ``asks`` the
+    conditions that a cycle through the state must meet, and ``meets`` the conditions that the state
+    meets.
     """
 
     def __init__(self, graph: Graph, automaton: Automaton, decision: Decision) -> None:
@@ -141,8 +148,8 @@ class _Search:
         return [(s, n) for s in self.graph.initial for n in nodes if n in self.allowed[s]]
 
     def least(self) -> tuple[tuple[int, State], Pair, frozenset[Pair]] | None:
-        """The least pair on a fair cycle, preceded by its number of steps and its state, and
-        followed by the component of the cycle. None if such a cycle does not exist.
+        """Returns the least pair on a fair cycle, preceded by its number of steps and its state,
+        and followed by the component of the cycle. Returns None if no fair cycle exists.
         """
         moves = _Moves(self)
         levels = distances(moves, self._first)
@@ -159,7 +166,7 @@ class _Search:
         return (levels[start], start[0]), start, part
 
     def lasso(self, start: Pair, part: frozenset[Pair]) -> Lasso:
-        """The lasso whose cycle begins at a pair and lies in a component."""
+        """Builds the lasso whose cycle begins at ``start`` and lies in the component ``part``."""
         stem = path_to(_Moves(self), self._first, start)
         walk = Walk(_Moves(self, part), self.automaton, self)
         cycle = Round(walk, self.automaton, self.strong).cycle(start)
@@ -173,8 +180,8 @@ class _Search:
         return fairness is not None and fairness.strong
 
     def fair(self, part: frozenset[Pair]) -> Iterator[frozenset[Pair]]:
-        """The largest sets of pairs in a component where a behaviour can cycle forever, fairly
-        and without postponing a promise.
+        """Yields the largest sets of pairs within a component in which a behaviour can cycle
+        forever, fairly and without postponing a promise forever.
         """
         self.decision.components += 1
         self.decision.advance(len(part))
@@ -211,8 +218,8 @@ class _Search:
 def conditions_at(
     automaton: Automaton, truth: Mapping[int, bool]
 ) -> tuple[frozenset[int], frozenset[int]]:
-    """The acceptance conditions that a cycle through a state must meet, and those that the state
-    meets, by number.
+    """Returns the numbers of the acceptance conditions that a cycle through a state must meet, and
+    of those that the state itself meets.
     """
     values = {number: [value] for number, value in truth.items()}
 
@@ -227,7 +234,7 @@ def conditions_at(
 
 
 class _Moves:
-    """The moves of pairs, or of those in ``part``; see `paths.Moves`."""
+    """The moves of pairs, restricted to those in ``part`` unless it is None; see `paths.Moves`."""
 
     def __init__(self, search: _Search, part: frozenset[Pair] | None = None) -> None:
         self._graph = search.graph
@@ -257,7 +264,7 @@ class _Moves:
 
 
 def distances(moves: Moves, first: Sequence[Pair]) -> dict[Pair, int]:
-    """The pairs reachable from some pairs, with their distances in steps."""
+    """Returns the pairs that can be reached from ``first``, with their distances in steps."""
     tree = Tree(moves, first)
     distance_of = dict.fromkeys(tree.last, 0)
     level = 0
@@ -268,8 +275,8 @@ def distances(moves: Moves, first: Sequence[Pair]) -> dict[Pair, int]:
 
 
 def components(moves: Moves, pairs: Iterable[Pair]) -> Iterator[frozenset[Pair]]:
-    """The strongly connected components of some pairs, closed under ``moves``, that contain a cycle
-    (Tarjan, 1972, without recursion).
+    """Yields the strongly connected components of ``pairs`` that contain a cycle (Tarjan, 1972,
+    without recursion). The pairs must be closed under ``moves``.
     """
 
     def following(pair: Pair) -> Iterator[Pair]:
@@ -314,7 +321,7 @@ def components(moves: Moves, pairs: Iterable[Pair]) -> Iterator[frozenset[Pair]]
 
 
 def unrepeated(path: Iterable[Pair]) -> tuple[State, ...]:
-    """The states of a path, without consecutive repetitions."""
+    """Returns the states along a path, without consecutive repetitions."""
     states: list[State] = []
     for state, _ in path:
         if not states or state != states[-1]:

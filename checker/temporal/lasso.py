@@ -1,6 +1,6 @@
-"""A lasso: a path of states followed by a cycle that repeats forever.
+"""Defines lassos: a lasso is a path of states followed by a cycle that repeats forever.
 
-This module alone defines whether a formula holds along a lasso, and whether the lasso is fair.
+Only this module defines whether a formula holds along a lasso, and whether the lasso is fair.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from fencepost.spec.records import dataclass
 from fencepost.spec.semantics.stepper import Choice, Runner
 
 T = TypeVar("T")
-"""A truth value, or a term for one."""
+"""A truth value, or a term that represents one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Logic(Generic[T]):
-    """Operations on truth values; of none, ``every`` is true and ``some`` is false."""
+    """Operations on truth values. For no values, ``every`` is true and ``some`` is false."""
 
     every: Callable[[Iterable[T]], T]
     some: Callable[[Iterable[T]], T]
@@ -34,9 +34,9 @@ BOOLEANS: Logic[bool] = Logic(all, any, lambda truth: not truth)
 
 @dataclass(frozen=True, slots=True)
 class Lasso:
-    """``stem`` leads from an initial state to the one where the cycle begins; ``cycle`` are the
-    states from there back to it, which is the last one. An empty cycle means that the behaviour
-    stutters there.
+    """``stem`` leads from an initial state to the state in which the cycle begins. ``cycle``
+    contains the states after that one; its last state is again the state in which the cycle begins.
+    With an empty cycle, the behaviour stutters in the last state of the stem.
     """
 
     stem: tuple[State, ...]
@@ -44,16 +44,16 @@ class Lasso:
 
     @classmethod
     def along(cls, states: Sequence[State], loop: int) -> Lasso:
-        """The lasso of a path whose last state equals the one at position ``loop``; consecutive
-        repetitions are removed.
+        """Creates the lasso of a path whose last state equals the state at position ``loop``.
+        Consecutive repetitions are removed.
         """
         stem = tuple(state for state, _ in groupby(states[: loop + 1]))
         _, *cycle = (state for state, _ in groupby(states[loop:]))
         return cls(stem, tuple(cycle))
 
     def rotated(self) -> Lasso:
-        """The same behaviour with a shorter stem: the last step of the stem moves into the cycle
-        while it equals the last step of the cycle.
+        """Returns the same behaviour with the shortest possible stem: the last step of the stem
+        moves into the cycle as long as it equals the last step of the cycle.
         """
         stem, cycle, size, moved = self.stem, self.cycle, len(self.cycle), 0
         while size > 1 and moved + 1 < len(stem) and stem[-2 - moved] == cycle[(-2 - moved) % size]:
@@ -65,25 +65,27 @@ class Lasso:
 
     @property
     def states(self) -> tuple[State, ...]:
-        """All states that are shown; the first state of a cycle occurs twice."""
+        """All states as shown to the user. The first state of a cycle occurs twice."""
         return self.stem + self.cycle
 
     @property
     def loop(self) -> int:
-        """The position in ``states`` where the repetition starts."""
+        """The position in ``states`` at which the repetition starts."""
         return len(self.stem) if self.cycle else len(self.stem) - 1
 
     @property
     def rounds(self) -> tuple[tuple[State, State], ...]:
-        """The steps of the cycle; empty if it stutters."""
+        """The steps of the cycle; empty if the behaviour stutters."""
         return tuple(zip((self.stem[-1], *self.cycle), self.cycle, strict=False))
 
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """Why a lasso is fair to a unit, whose steps begin with these ``choices``: the step to position
-    ``taken`` of `Lasso.states` counts for it, or it is not possible in the state at position
-    ``impossible`` (for a strong unit, in no state of the cycle).
+    """The reason why a lasso is fair to a unit, whose steps begin with these ``choices``.
+
+    Either the step to position ``taken`` of `Lasso.states` counts for the unit, or the unit is not
+    possible in the state at position ``impossible``. A strong unit is then possible in no state of
+    the cycle.
     """
 
     choices: tuple[Choice, ...]
@@ -92,7 +94,7 @@ class Reason:
 
 
 def violates(runner: Runner, formula: Formula, lasso: Lasso) -> bool:
-    """Whether the behaviour along a lasso violates a formula."""
+    """Checks whether the behaviour along a lasso violates a formula."""
     word = lasso.states[:-1] if lasso.cycle else lasso.states
     values = {
         number: [runner.holds(number, state) for state in word] for number in predicates(formula)
@@ -103,8 +105,8 @@ def violates(runner: Runner, formula: Formula, lasso: Lasso) -> bool:
 def holds(
     formula: Formula, values: Mapping[int, Sequence[T]], length: int, loop: int, logic: Logic[T]
 ) -> list[T]:
-    """The truth of a formula at each position of a word of ``length`` positions, with ``loop`` as
-    the successor of the last one; ``values`` are those of the predicates.
+    """Evaluates a formula at each position of a word with ``length`` positions, in which position
+    ``loop`` follows the last one. ``values`` contains the values of each predicate along the word.
     """
     every, some, negation = logic.every, logic.some, logic.negation
 
@@ -112,7 +114,7 @@ def holds(
         return holds(part, values, length, loop, logic)
 
     def later(row: Sequence[T], position: int) -> Sequence[T]:
-        """The entries of a row for the positions that occur at ``position`` or later."""
+        """Returns the entries of a row for all positions that occur at ``position`` or later."""
         return row[min(position, loop) :]
 
     match formula:
@@ -143,8 +145,8 @@ def holds(
             return of(formulas.Always(formulas.Implies(left, formulas.Eventually(right))))
         case formulas.Until(left, right):
             first, second = of(left), of(right)
-            # From the last position, go around the cycle once more: waiting longer means waiting
-            # forever.
+            # From the last position, go around the cycle once more. Waiting any longer means
+            # waiting forever.
             after = some(())
             for at in reversed(range(loop, length)):
                 after = some((second[at], every((first[at], after))))
@@ -159,8 +161,11 @@ def holds(
 
 @dataclass(frozen=True, slots=True)
 class Blame:
-    """Why a formula fails: the innermost failing part, the position where it starts to fail, and
-    the values of the quantified variables that make it fail, as long as a single part is to blame.
+    """The reason why a formula fails.
+
+    ``part`` is the innermost failing part and ``position`` the position at which it starts to fail.
+    ``instance`` contains the values of the quantified variables that make the formula fail, as long
+    as a single part is to blame.
     """
 
     part: Formula
@@ -169,7 +174,7 @@ class Blame:
 
 
 def blame(runner: Runner, formula: Formula, lasso: Lasso) -> Blame:
-    """Why a lasso violates a formula."""
+    """Explains why a lasso violates a formula."""
     word = lasso.states[:-1] if lasso.cycle else lasso.states
     values = {
         number: [runner.holds(number, state) for state in word] for number in predicates(formula)
@@ -182,7 +187,7 @@ def blame(runner: Runner, formula: Formula, lasso: Lasso) -> Blame:
         return holds(part, values, length, loop, BOOLEANS)[at]
 
     def first(part: Formula) -> int:
-        """The first position at which a part does not hold."""
+        """Returns the first position, from the current one on, at which a part does not hold."""
         later = [*range(position, length), *range(min(loop, position), position)]
         first: int = next(at for at in later if not true(part, at))
         return first
@@ -206,8 +211,8 @@ def blame(runner: Runner, formula: Formula, lasso: Lasso) -> Blame:
 
 
 def reasons(runner: Runner, lasso: Lasso) -> dict[Unit, Reason | None]:
-    """Why a lasso is fair to each unit; None if it is not. Of `each`, only units that are possible
-    in some state are included.
+    """Returns for each unit the reason why a lasso is fair to it, or None if the lasso is not.
+    Units of actions with `each` are only included if they are possible in some state.
     """
     model, seen = runner.model, without_ghosts(runner.model)
     leads: dict[State, dict[State, set[Unit]]] = {}
@@ -244,7 +249,7 @@ def reasons(runner: Runner, lasso: Lasso) -> dict[Unit, Reason | None]:
 
 
 def genuine(runner: Runner, formula: Formula, lasso: Lasso) -> bool:
-    """Whether a lasso is a fair behaviour of the model that violates the formula."""
+    """Checks whether a lasso is a fair behaviour of the model that violates the formula."""
     begins = any(step.state == lasso.stem[0] for step in runner.initial())
     pairs = zip(lasso.states, lasso.states[1:], strict=False)
     goes = all(

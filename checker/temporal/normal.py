@@ -1,12 +1,14 @@
-"""Hash-consed formulas in negation normal form, simplified while they are built.
+"""Represents formulas in negation normal form with hash consing, and simplifies them while they are
+built.
 
 A form is a number. Equal forms have equal numbers, and the negation of form ``n`` is ``n ^ 1``, so
-a part that occurs several times is stored once in both polarities. Only `All`, `Until` and
+a part that occurs several times is stored only once for both polarities. Only `All`, `Until` and
 `InfinitelyOften` are stored; disjunction, `release` and `settled` are their duals.
 
 A *tail* is a form whose truth is the same at every position of a behaviour: ``always eventually p``
-(`InfinitelyOften`), ``eventually always p`` (its dual), and what is made of these by connectives. A
-tail inside a temporal operator is moved out of it (Shannon expansion), so operands contain none.
+(`InfinitelyOften`), ``eventually always p`` (its dual), and any combination of tails by
+connectives. A tail inside a temporal operator is moved out of it (Shannon expansion), so operands
+contain no tails.
 """
 
 from __future__ import annotations
@@ -19,18 +21,20 @@ from fencepost.spec.core.formulas import Formula
 from fencepost.spec.records import dataclass
 
 MAX_WORK = 2_000_000
-"""Elementary operations after which a formula is too large; this takes 1 to 2 s."""
+"""Maximum number of elementary operations for a formula. A formula that needs more is too large.
+This many operations take 1 to 2 s.
+"""
 
 TRUE, FALSE = 0, 1
 
 
 class TooLarge(Exception):
-    """A formula is too large to be decided by an automaton."""
+    """Signals that a formula is too large to be decided by an automaton."""
 
 
 class Work:
-    """Counts the operations spent on a formula. Not a time, so results do not depend on the
-    machine.
+    """Counts the operations spent on a formula. Operations are counted instead of time so that
+    results do not depend on the machine.
     """
 
     def __init__(self, pause: Callable[[], None]) -> None:
@@ -38,7 +42,9 @@ class Work:
         self._left = MAX_WORK
 
     def spend(self, amount: int) -> None:
-        """Counts operations; calls ``pause``, which may raise. Raises `TooLarge`."""
+        """Counts operations. Calls ``pause``, which may raise an exception. Raises `TooLarge` if
+        too many operations have been counted.
+        """
         self._pause()
         self._left -= amount
         if self._left < 0:
@@ -47,21 +53,21 @@ class Work:
 
 @dataclass(frozen=True, slots=True)
 class Literal:
-    """Predicate number ``predicate`` is true."""
+    """A literal: predicate number ``predicate`` is true."""
 
     predicate: int
 
 
 @dataclass(frozen=True, slots=True)
 class All:
-    """All ``parts`` hold; none of them is an `All`."""
+    """A conjunction: all ``parts`` hold. None of the parts is an `All`."""
 
     parts: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Until:
-    """``right`` holds eventually, and ``left`` until then."""
+    """``right`` holds eventually, and ``left`` holds until then."""
 
     left: int
     right: int
@@ -92,33 +98,39 @@ class Forms:
     # ------------------------------------------------------------ questions about forms
 
     def node(self, form: int) -> Node:
-        """The stored node of a form or of its negation."""
+        """Returns the node that is stored for a form or for its negation."""
         return self._nodes[form >> 1]
 
     def conjuncts(self, form: int) -> tuple[int, ...]:
-        """The parts of a conjunction; any other form is its own only part."""
+        """Returns the parts of a conjunction. For any other form, returns the form as the only
+        part.
+        """
         node = self.node(form)
         return node.parts if isinstance(node, All) and form & 1 == 0 else (form,)
 
     def disjuncts(self, form: int) -> tuple[int, ...]:
-        """The parts of a disjunction; any other form is its own only part."""
+        """Returns the parts of a disjunction. For any other form, returns the form as the only
+        part.
+        """
         return tuple(part ^ 1 for part in self.conjuncts(form ^ 1))
 
     def tails(self, form: int) -> frozenset[int]:
-        """The forms `InfinitelyOften` and their negations in a form."""
+        """Returns the `InfinitelyOften` forms, and negations of such forms, that occur in a
+        form.
+        """
         inner = self._tails[form >> 1]
         return frozenset(tail ^ 1 for tail in inner) if form & 1 else inner
 
     def is_tail(self, form: int) -> bool:
-        """Whether the truth of a form is the same at every position of a behaviour."""
+        """Checks whether the truth of a form is the same at every position of a behaviour."""
         return self._constant[form >> 1]
 
     def is_state(self, form: int) -> bool:
-        """Whether a form has no temporal operators."""
+        """Checks whether a form contains no temporal operators."""
         return not self._timed[form >> 1]
 
     def condition(self, form: int) -> Formula:
-        """A form without temporal operators, as a formula."""
+        """Converts a form without temporal operators to a formula."""
         match self.node(form):
             case Literal(predicate):
                 holds = formulas.Holds(predicate)
@@ -133,7 +145,7 @@ class Forms:
     # ------------------------------------------------------------ construction
 
     def normal(self, formula: Formula, truth: bool) -> int:
-        """The form of a formula, or of its negation if ``truth`` is false."""
+        """Returns the form of a formula, or of its negation if ``truth`` is false."""
         key = id(formula), truth
         if key not in self._known:
             self._known[key] = self._normal(formula, truth)
@@ -182,7 +194,7 @@ class Forms:
                 assert_never(formula)
 
     def all(self, parts: Iterable[int]) -> int:
-        """The conjunction of some forms."""
+        """Returns the conjunction of some forms."""
         flat = {inner for part in parts for inner in self.conjuncts(part)}
         self.work.spend(1 + len(flat))
         if FALSE in flat or any(part ^ 1 in flat for part in flat):
@@ -206,19 +218,21 @@ class Forms:
         return kept[0] if len(kept) == 1 else self._entered(All(tuple(kept)))
 
     def any(self, parts: Iterable[int]) -> int:
-        """The disjunction of some forms."""
+        """Returns the disjunction of some forms."""
         return self.all([part ^ 1 for part in parts]) ^ 1
 
     def release(self, left: int, right: int) -> int:
-        """``right`` holds until ``left`` holds as well, or forever."""
+        """Returns the form that says: ``right`` holds up to and including a position where ``left``
+        holds, or forever.
+        """
         return self.until(left ^ 1, right ^ 1) ^ 1
 
     def settled(self, body: int) -> int:
-        """``body`` holds from some position on."""
+        """Returns the form that says: ``body`` holds from some position on."""
         return self.often(body ^ 1) ^ 1
 
     def until(self, left: int, right: int) -> int:
-        """``right`` holds eventually, and ``left`` until then."""
+        """Returns the form that says: ``right`` holds eventually, and ``left`` holds until then."""
         if self.is_tail(right) or left in (FALSE, right):
             return right
         if left == right ^ 1:
@@ -229,7 +243,7 @@ class Forms:
         options: list[int] = []
         for option in self.disjuncts(right):
             node = self.node(option)
-            # (p until q) until r: the search for r may begin at once.
+            # (p until q) until r: the search for r may begin immediately.
             if isinstance(node, Until) and option & 1 == 0 and left in (TRUE, node.left):
                 options.append(node.right)
             else:
@@ -243,7 +257,7 @@ class Forms:
         return self._entered(Until(left, right))
 
     def often(self, body: int) -> int:
-        """``body`` holds infinitely often."""
+        """Returns the form that says: ``body`` holds infinitely often."""
         if self.is_tail(body):
             return body
         if self.is_state(body):
@@ -260,7 +274,8 @@ class Forms:
             case All(parts):
                 return self._often_all(body, parts)
             case Until(left, right) if body & 1:
-                # From some position on the right side always fails, or both sides fail often.
+                # Either the right side always fails from some position on, or both sides fail
+                # infinitely often.
                 both = self.often(self.all([left ^ 1, right ^ 1]))
                 return self.any([both, self.settled(right ^ 1)])
             case Until(_, right):
@@ -288,7 +303,7 @@ class Forms:
         return self.all(conjunction)
 
     def _always(self, form: int) -> int | None:
-        """The operand if a form is ``always`` something."""
+        """Returns the operand of a form that is ``always`` something, and None for other forms."""
         node = self.node(form)
         if isinstance(node, Until) and form & 1 and node.left == TRUE:
             return node.right ^ 1
@@ -309,7 +324,7 @@ class Forms:
     ) -> int:
         """Moves a tail out of a temporal operator.
 
-        Operators are monotone, so the case of a false tail needs no condition.
+        Operators are monotone, so the case in which the tail is false needs no condition.
         """
         holds, fails = (
             build([self._replaced(operand, tail, truth) for operand in operands])
@@ -320,7 +335,7 @@ class Forms:
         return self.any([self.all([tail, holds]), fails])
 
     def _replaced(self, form: int, tail: int, truth: int) -> int:
-        """Replaces a tail by a constant."""
+        """Replaces a tail in a form by a constant."""
         if form | 1 == tail | 1:
             return truth ^ (form != tail)
         if tail not in self.tails(form) and tail ^ 1 not in self.tails(form):
@@ -329,7 +344,7 @@ class Forms:
         return self.all(parts) ^ (form & 1)
 
     def _entered(self, node: Node) -> int:
-        """The number of a node, which is added if it is new."""
+        """Returns the number of a node. Adds the node if it is new."""
         existing = self._numbers.get(node)
         if existing is not None:
             return existing

@@ -1,8 +1,8 @@
-"""Shortest paths of pairs, and the cycle of a lasso composed of them.
+"""Finds shortest paths of pairs, and composes the cycle of a lasso from them.
 
 A *pair* is a state and a node of an automaton. Moves that do not change the state cost nothing.
-`Round` determines the cycle, for states as well as for state numbers; `Walk` finds its parts among
-states.
+`Round` determines the cycle, both for states and for state numbers. `Walk` finds the parts of the
+cycle for states.
 """
 
 from __future__ import annotations
@@ -17,31 +17,35 @@ from fencepost.spec.records import dataclass
 
 Pair: TypeAlias = tuple[State, int]
 S = TypeVar("S")
-"""A state, or its number."""
+"""A state, or the number of a state."""
 U = TypeVar("U")
-"""A unit of fairness, or its number."""
+"""A unit of fairness, or the number of a unit."""
 
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """A step to another state: its target, and the units that it serves."""
+    """A step to another state: the pair that it leads to, and the units that it serves."""
 
     to: Pair
     units: frozenset[Unit]
 
 
 class Moves(Protocol):
-    """The moves of pairs, ascending: within one state, and to others."""
+    """The moves of pairs, in ascending order: those that stay in the same state, and those that
+    lead to other states.
+    """
 
     def stays(self, pair: Pair) -> Sequence[Pair]: ...
     def edges(self, pair: Pair) -> Sequence[Edge]: ...
 
 
 class Tree:
-    """The pairs reachable from some pairs, layer by layer: those in layer N take N steps.
+    """The pairs that can be reached from some pairs, layer by layer. Pairs in layer N are reached
+    by N steps.
 
-    ``before`` is the predecessor through which each pair was found first: pairs are processed in
-    ascending order, followed by the pairs they reach without a state change.
+    ``before`` contains the predecessor through which each pair was found first. Pairs are processed
+    in ascending order, and each pair is followed by the pairs that it reaches without a change of
+    state.
     """
 
     def __init__(self, moves: Moves, roots: Iterable[Pair]) -> None:
@@ -50,7 +54,7 @@ class Tree:
         self.last = self._closed(list(self.before))
 
     def grow(self) -> bool:
-        """Adds a layer. Returns whether it is not empty."""
+        """Adds a layer. Returns whether the new layer contains any pairs."""
         fresh: dict[Pair, Pair] = {}
         for pair in self.last:
             for edge in self._moves.edges(pair):
@@ -61,7 +65,7 @@ class Tree:
         return bool(self.last)
 
     def _closed(self, layer: list[Pair]) -> list[Pair]:
-        for pair in layer:  # It grows on the way.
+        for pair in layer:  # The list grows during the loop.
             for after in self._moves.stays(pair):
                 if after not in self.before:
                     self.before[after] = pair
@@ -69,7 +73,7 @@ class Tree:
         return sorted(layer)
 
     def path(self, end: Pair) -> list[Pair]:
-        """The pairs from a root to ``end``, both included."""
+        """Returns the pairs from a root to ``end``, including both."""
         path: list[Pair] = []
         pair: Pair | None = end
         while pair is not None:
@@ -80,7 +84,7 @@ class Tree:
 
 
 def path_to(moves: Moves, roots: Iterable[Pair], end: Pair) -> list[Pair]:
-    """The shortest path from one of some pairs to ``end``, which must exist."""
+    """Returns the shortest path from one of ``roots`` to ``end``. Such a path must exist."""
     tree = Tree(moves, roots)
     while end not in tree.before:
         grown = tree.grow()
@@ -90,10 +94,12 @@ def path_to(moves: Moves, roots: Iterable[Pair], end: Pair) -> list[Pair]:
 
 @dataclass(frozen=True, slots=True)
 class Obligations(Generic[U]):
-    """The outstanding obligations on a cycle through a fair component: a promise until a node does
-    not postpone it; a weak unit until a step counts for it or it is not possible in a state; a
-    strong unit that was possible in a state, until a step counts for it; and a condition that a
-    state asks for, until a state meets it.
+    """The outstanding obligations on a cycle through a fair component.
+
+    A promise is outstanding until some node does not postpone it. A weak unit is outstanding until
+    a step counts for it or it is not possible in some state. A strong unit that was possible in a
+    state is outstanding until a step counts for it. A condition that some state asks for is
+    outstanding until a state meets it.
     """
 
     promises: frozenset[int]
@@ -106,10 +112,13 @@ class Obligations(Generic[U]):
 
 
 class Inside(Protocol[S, U]):
-    """A fair component: the units possible in a state, the conditions that a state asks for and
-    those that it meets, the units served by a move within the component, the shortest path
-    from a pair to the nearest step or pair that meets an obligation (the least of them), and the
-    shortest path, of at least one move, to another pair.
+    """Answers queries about a fair component.
+
+    ``possible`` returns the units that are possible in a state. ``conditions`` returns the
+    conditions that a state asks for and those that it meets. ``counts`` returns the units that a
+    move within the component serves. ``nearest`` returns the shortest path from a pair to the
+    nearest step or pair that meets an obligation, or the least such path. ``home`` returns the
+    shortest path, with at least one move, from one pair to another.
     """
 
     def possible(self, state: S, /) -> frozenset[U]: ...
@@ -120,7 +129,7 @@ class Inside(Protocol[S, U]):
 
 
 class Round(Generic[S, U]):
-    """The cycle through a fair component; ``strong`` tells which units are strong."""
+    """Composes the cycle through a fair component. ``strong`` returns whether a unit is strong."""
 
     def __init__(
         self, inside: Inside[S, U], automaton: Automaton, strong: Callable[[U], bool]
@@ -136,10 +145,12 @@ class Round(Generic[S, U]):
         self._met: set[int] = set()
 
     def cycle(self, start: tuple[S, int]) -> list[S]:
-        """The states after ``start`` on the cycle back to it; empty if it can stutter.
+        """Returns the states that follow ``start`` on the cycle, up to and including its return to
+        ``start``. The result is empty if the cycle can stutter.
 
         The path repeatedly takes the shortest way to a step or pair that meets an obligation, until
-        none is left; then back, and again if that created new obligations.
+        no obligation is left. It then returns, and repeats all this if the way back created new
+        obligations.
         """
         pairs = [start]
         self._weak = {unit for unit in self._inside.possible(start[0]) if not self._is_strong(unit)}
@@ -175,7 +186,7 @@ class Round(Generic[S, U]):
         self._strong |= {unit for unit in possible - self._taken if self._is_strong(unit)}
 
     def _gone(self, start: tuple[S, int], path: Sequence[tuple[S, int]]) -> Sequence[tuple[S, int]]:
-        """Records the moves along a path from ``start``. Returns the path."""
+        """Records the moves along a path from ``start``, and returns the path."""
         for before, after in zip([start, *path], path, strict=False):
             self._taken |= self._inside.counts(before, after)
             self._weak -= self._taken
@@ -185,7 +196,9 @@ class Round(Generic[S, U]):
 
 
 class States(Protocol):
-    """The units possible in each state, and the conditions that it asks for and meets."""
+    """The units that are possible in each state, and the conditions that the state asks for and
+    meets.
+    """
 
     asks: dict[State, frozenset[int]]
     meets: dict[State, frozenset[int]]
@@ -194,7 +207,9 @@ class States(Protocol):
 
 
 class Walk:
-    """The queries of `Round` for a component whose ``moves`` are those of states."""
+    """Implements the queries of `Round` for a component whose ``moves`` are moves between
+    states.
+    """
 
     def __init__(self, moves: Moves, automaton: Automaton, states: States) -> None:
         self._moves = moves
@@ -203,11 +218,11 @@ class Walk:
         self.possible = states.possible
 
     def conditions(self, state: State) -> tuple[frozenset[int], frozenset[int]]:
-        """The conditions that a state asks for, and those that it meets."""
+        """Returns the conditions that a state asks for, and those that it meets."""
         return self._states.asks[state], self._states.meets[state]
 
     def counts(self, before: Pair, after: Pair) -> frozenset[Unit]:
-        """The units served by a step from one pair to another."""
+        """Returns the units that a step from one pair to another serves."""
         edges = self._moves.edges(before)
         return frozenset(unit for edge in edges if edge.to == after for unit in edge.units)
 
@@ -220,7 +235,7 @@ class Walk:
         )
 
     def nearest(self, start: Pair, owed: Obligations[Unit]) -> list[Pair]:
-        """The path from ``start`` to what meets an obligation."""
+        """Returns the path from ``start`` to the nearest step or pair that meets an obligation."""
         tree = Tree(self._moves, [start])
         units = owed.weak | owed.strong
         target = min((pair for pair in tree.last if self._serves(pair, owed)), default=None)
@@ -241,7 +256,7 @@ class Walk:
         return tree.path(target)[1:]
 
     def home(self, pair: Pair, start: Pair) -> list[Pair]:
-        """The shortest path from ``pair`` to ``start``, of at least one move."""
+        """Returns the shortest path from ``pair`` to ``start`` with at least one move."""
         if pair != start:
             return path_to(self._moves, [pair], start)[1:]
         tree = Tree(self._moves, [pair])

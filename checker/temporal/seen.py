@@ -1,6 +1,7 @@
-"""The part of a state that fairness depends on, as core expressions: everything except ghosts.
+"""Expresses the part of a state that fairness depends on, which is everything except ghosts, in
+core expressions.
 
-`units.without_ghosts` is the same for a concrete state.
+`units.without_ghosts` computes the same part for a concrete state.
 """
 
 from __future__ import annotations
@@ -15,7 +16,9 @@ from fencepost.spec.records import replace
 
 
 def seen(model: Model, after: bool = False) -> list[ir.Expr]:
-    """The non-ghost variables, without their ghost fields; with ``after``, those after a step."""
+    """Returns expressions for the non-ghost variables, without their ghost fields. With ``after``,
+    the expressions refer to the state after a step.
+    """
     work = _Work(model.slots)
     return [
         work.stripped(ir.Variable(variable.type, number, after), variable.type)
@@ -25,7 +28,7 @@ def seen(model: Model, after: bool = False) -> list[ir.Expr]:
 
 
 def unchanged(model: Model) -> ir.Expr:
-    """The condition that a step does not count: it changes nothing but ghosts."""
+    """Returns the condition that a step changes nothing but ghosts and therefore does not count."""
     pairs = zip(seen(model), seen(model, after=True), strict=True)
     same = tuple(ir.Equal(before, after) for before, after in pairs)
     if len(same) < 2:
@@ -34,13 +37,15 @@ def unchanged(model: Model) -> ir.Expr:
 
 
 class _Work:
-    """Strips ghosts. ``first`` is the first slot that the model does not use."""
+    """Removes ghost fields from expressions. ``first`` is the first slot that the model does not
+    use.
+    """
 
     def __init__(self, first: int) -> None:
         self._slots = count(first)
 
     def stripped(self, value: ir.Expr, kind: Type) -> ir.Expr:
-        """``value`` without its ghost fields."""
+        """Returns an expression for ``value`` without its ghost fields."""
         if not has_ghost(kind):
             return value
         plain = without_ghost_fields(kind)
@@ -89,7 +94,7 @@ class _Work:
 
 
 def without_ghost_fields(kind: Type) -> Type:
-    """The type of values without their ghost fields."""
+    """Returns the type that remains when all ghost fields are removed from ``kind``."""
 
     def left(fields: tuple[Field, ...]) -> tuple[Field, ...]:
         return tuple(

@@ -1,7 +1,8 @@
-"""Units of fairness: the relation between steps and fairness constraints.
+"""Defines units of fairness, which relate steps to fairness constraints.
 
-A unit is an action, an instance of it, or (with `each`) a choice of its parameters and message. A
-step counts if it changes a variable that is not a ghost; ghost fields are ignored.
+A unit is an action, an instance of an action, or (with `each`) a choice of its parameters and
+message. A step counts for a unit if it changes a variable that is not a ghost; ghost fields are
+ignored.
 """
 
 from __future__ import annotations
@@ -19,20 +20,22 @@ from fencepost.spec.records import dataclass
 from fencepost.spec.semantics.stepper import Choice, Runner
 
 MAX_UNITS = 4_096
-"""Engines that number the units of an action in advance refuse actions with more."""
+"""Maximum number of units of an action for engines that number them in advance. These engines
+refuse actions with more units.
+"""
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Unit:
-    """The steps of an action whose choices begin with ``choices``."""
+    """A unit of fairness: the steps of an action whose choices begin with ``choices``."""
 
     action: int
     choices: tuple[Value, ...]
 
 
 Seen: TypeAlias = Callable[[State], object]
-"""Maps a state to its part without ghosts; a step between states with equal images does not
-count.
+"""Maps a state to the part of it that contains no ghosts. A step between states with equal images
+does not count.
 """
 
 
@@ -60,7 +63,9 @@ def plain(value: Value, kind: Type) -> Value:
 
 
 def unit_of(model: Model, action: int, choices: tuple[Choice, ...]) -> Unit | None:
-    """The unit of a step with these choices, or None if its action has no fairness constraint."""
+    """Returns the unit of a step with these choices, or None if its action has no fairness
+    constraint.
+    """
     fairness = model.actions[action].fairness
     if fairness is None:
         return None
@@ -72,8 +77,9 @@ def unit_of(model: Model, action: int, choices: tuple[Choice, ...]) -> Unit | No
 def steps(
     runner: Runner, seen: Seen, state: State
 ) -> Iterator[tuple[State, Unit | None, tuple[Choice, ...]]]:
-    """The completed steps from a state, in order, including those that leave the constraints: the
-    target, the unit that the step counts for (or None), and the choices.
+    """Yields the completed steps from a state, in order, including steps that leave the
+    constraints. Each result consists of the target, the unit that the step counts for (or None),
+    and the choices.
     """
     here = seen(state)
     for step in runner.successors(state):
@@ -88,8 +94,9 @@ Outgoing: TypeAlias = tuple[dict[State, frozenset[Unit]], frozenset[Unit]]
 
 
 def outgoing(runner: Runner, seen: Seen, state: State) -> Outgoing:
-    """Returns the other successors of a state in ascending order, each with the units that such a
-    step counts for, and all units with a step that counts.
+    """Returns the successors of a state other than the state itself, in ascending order, each with
+    the units that a step to it counts for. Also returns all units for which some step from the
+    state counts.
     """
     to: dict[State, set[Unit]] = {}
     for after, unit, _ in steps(runner, seen, state):
@@ -102,7 +109,9 @@ def outgoing(runner: Runner, seen: Seen, state: State) -> Outgoing:
 
 
 def first_choices(model: Model, action: int) -> tuple[Pick, ...]:
-    """The choices that determine the unit of a step of an action with a fairness constraint."""
+    """Returns the choices that determine the unit of a step. The action must have a fairness
+    constraint.
+    """
     fairness = model.actions[action].fairness
     assert fairness is not None
     visible = (
@@ -114,18 +123,18 @@ def first_choices(model: Model, action: int) -> tuple[Pick, ...]:
 
 
 def chosen_type(pick: Pick) -> Type:
-    """The type of the chosen value."""
+    """Returns the type of the value that a pick chooses."""
     return types.as_collection(pick.domain.type).element
 
 
 def most_units(model: Model, action: int) -> int:
-    """The maximum number of units of an action."""
+    """Returns the maximum number of units that an action can have."""
     return prod(types.cardinality(chosen_type(pick)) for pick in first_choices(model, action))
 
 
 def units_of(model: Model, action: int) -> Iterator[tuple[Unit, tuple[Choice, ...]]]:
-    """The possible units of an action with choices that yield them; with ghost fields, a unit may
-    occur several times.
+    """Yields the possible units of an action, with choices that belong to them. If there are ghost
+    fields, a unit may occur several times.
     """
     picks = first_choices(model, action)
     for values in product(*(types.values(chosen_type(pick)) for pick in picks)):
@@ -137,8 +146,8 @@ def units_of(model: Model, action: int) -> Iterator[tuple[Unit, tuple[Choice, ..
 
 
 def declared_units(model: Model) -> Iterator[tuple[Unit, tuple[Choice, ...]]]:
-    """The units of actions without `each`, which do not depend on the states, with choices that
-    yield them.
+    """Yields the units of actions without `each`, with choices that belong to them. These units do
+    not depend on the states.
     """
     for number, action in enumerate(model.actions):
         if action.fairness is not None and not action.fairness.each:

@@ -1,6 +1,6 @@
-"""Turns the outcome of a search into one that includes properties of behaviours.
+"""Adds the results for properties of behaviours to the outcome of a search.
 
-It defines when these are decided and what is reported; an engine decides them.
+This module defines when such properties are decided and what is reported. An engine decides them.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ from fencepost.spec.semantics.stepper import Runner
 NOT_JUDGED = Fact("Temporal properties were not checked, since there are other problems.")
 
 _WHOLE_LEVELS = ("depth", "max-states")
-"""Limits at which every run has searched the same levels."""
+"""Limits that cut every run after the same levels."""
 
 
 def expanded_levels(outcome: Outcome) -> int | None:
-    """The number of completely expanded levels; None means all."""
+    """Returns the number of completely expanded levels, or None if all levels were expanded."""
     cut = outcome.search_cut
     if cut is None:
         return None
@@ -54,11 +54,12 @@ def judged(
     decision: Decision,
     started: float,
 ) -> Outcome:
-    """Returns the outcome of a search with the results for the requested properties of behaviours.
+    """Returns the outcome of a search, extended by the results for the requested properties of
+    behaviours.
 
-    ``decide`` returns a lasso among the expanded states that violates a property, or None; it may
-    raise `Cut`, and `KeyboardInterrupt`. ``started`` is the monotonic time of the search's start,
-    so that the seconds include the moment between search and decision.
+    ``decide`` returns a lasso among the expanded states that violates a property, or None. It may
+    raise `Cut` and `KeyboardInterrupt`. ``started`` is the monotonic time at which the search
+    started; with it, the seconds also include the time between the search and the decision.
     """
     behaviours = request.model.searched(request.properties).behaviours
     if not behaviours:
@@ -124,8 +125,8 @@ def _judged(
 
 
 def refuse_large(model: Model, number: int, pause: Callable[[], None]) -> None:
-    """Raises `Unsupported` if a property's formula is too large to be decided. Calls ``pause``
-    often, which may raise.
+    """Raises `Unsupported` if the formula of a property is too large to be decided. Calls ``pause``
+    often; ``pause`` may raise an exception.
     """
     formula = model.properties[number].formula
     assert formula is not None
@@ -142,8 +143,8 @@ def _too_large(model: Model, number: int) -> Unsupported:
 
 
 def finding(runner: Runner, number: int, lasso: Lasso) -> Finding:
-    """The finding for a lasso that violates a property; its stem is shortened as far as the
-    behaviour allows.
+    """Returns the finding for a lasso that violates a property. The stem is shortened as far as
+    possible without changing the behaviour.
     """
     lasso, model = lasso.rotated(), runner.model
     fair: list[FairTo] = []
