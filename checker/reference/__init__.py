@@ -1,1 +1,1 @@
-"""The reference interpreter, whose results define those of all other engines."""
+"""The reference interpreter. Its results define the results of all other engines."""

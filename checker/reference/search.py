@@ -1,13 +1,14 @@
-"""Breadth-first search on Python values. It defines the result of every engine.
+"""Breadth-first search on Python values, which defines the result of every engine.
 
-The states of a level are expanded in ascending order, actions in declaration order, and choices in
-theirs. So the first state found to lead to another one is its least predecessor, and the first
-state of a level that breaks a property is the least such state.
+The states of a level are expanded in ascending order, with actions in declaration order and the
+choices of each action in their own order. The first state that is found to lead to another state is
+therefore its least predecessor, and the first state in a level that breaks a property is the least
+such state.
 
-A limit on time or memory ends the search within a level. Everything found so far counts: states,
-steps, and a problem, even if the rest of the level may contain a lesser one. ``--max-states N``
-ends it after the first level that brings the count above N. At most N initial states count, the
-first in this order.
+A limit on time or memory ends the search within a level. Everything found up to then counts:
+states, steps, and a problem, even if the rest of the level may contain a lesser problem.
+``--max-states N`` ends the search after the first level that brings the number of states above N.
+At most N initial states count: the first N in this order.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ from fencepost.spec.semantics.stepper import Runner
 
 
 class Interpreter:
-    """The engine of this module."""
+    """The engine that this module implements."""
 
     name = "interpreter"
     library = ""
@@ -64,7 +65,9 @@ ENGINE = Interpreter()
 
 
 def _judged(outcome: Outcome, request: Request, search: LevelSearch, runner: Runner) -> Outcome:
-    """The outcome with a decision on liveness, from a separate graph of the states."""
+    """Adds a decision on liveness to the outcome. The decision uses a separate graph of the
+    states.
+    """
     account, graphs = search.account, list[Graph]()
 
     def decide(number: int, decision: Decision) -> Lasso | None:
