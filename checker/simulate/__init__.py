@@ -1,1 +1,1 @@
-"""Random runs of a model."""
+"""Performs random runs of a model."""

@@ -1,5 +1,5 @@
-"""Shortens a path to a problem, using the reference stepper, so that the result is a path of the
-model.
+"""Shortens the path to a problem. The reference stepper is used for this, so that the result is
+again a path of the model.
 """
 
 from __future__ import annotations
@@ -16,10 +16,12 @@ from fencepost.spec.semantics.choice_points import EvaluationError
 from fencepost.spec.semantics.stepper import Choice, Runner
 
 MAX_REPLAYED = 20_000
-"""Maximum number of replayed steps. Not a time, so results do not depend on the machine."""
+"""Maximum number of replayed steps. Steps are limited instead of time so that results do not depend
+on the machine.
+"""
 
 Step: TypeAlias = tuple[int, tuple[Choice, ...]]
-"""An action and its choices."""
+"""An action and the choices of a step of it."""
 
 
 @dataclass(slots=True)
@@ -30,12 +32,12 @@ class _Budget:
 def shortened(
     runner: Runner, problem: Candidate, way: Sequence[State]
 ) -> tuple[Candidate, list[State]]:
-    """Returns the problem and a shorter path to it. The problem stays of the same kind, and of the
-    same property or action. ``way`` leads to the state with the problem, or to the source of a
+    """Returns the problem and a shorter path to it. The new problem has the same kind, and concerns
+    the same property or action. ``way`` leads to the state with the problem, or to the source of a
     failing step.
     """
     budget = _Budget()
-    # A step that is itself the problem is kept, with the state before it.
+    # If a step itself is the problem, the step and the state before it are kept.
     last = 1 if problem.before is not None else 0
     best = _direct(runner, way, last, budget)
     while True:
@@ -47,7 +49,7 @@ def shortened(
 
 
 def _direct(runner: Runner, way: Sequence[State], last: int, budget: _Budget) -> list[State]:
-    """The shortest path that only uses states of ``way``; the ``last`` steps are kept."""
+    """Finds the shortest path that only uses states of ``way``. The ``last`` steps are kept."""
     end = len(way) - 1 - last
     goal = way[end]
     on_path = set(way[: end + 1])
@@ -76,7 +78,9 @@ def _direct(runner: Runner, way: Sequence[State], last: int, budget: _Budget) ->
 def _without_steps(
     runner: Runner, problem: Candidate, way: Sequence[State], budget: _Budget
 ) -> list[State]:
-    """Removes steps that the problem does not need: first halves, then quarters, and so on."""
+    """Removes steps that the problem does not need. Tries to remove halves of the path first, then
+    quarters, and so on.
+    """
     best = list(way)
     size = (len(best) - 1) // 2
     steps = _steps(runner, best)
@@ -107,7 +111,7 @@ def _steps(runner: Runner, way: Sequence[State]) -> list[Step]:
 def _replayed(
     runner: Runner, way: Sequence[State], steps: Sequence[Step], budget: _Budget
 ) -> list[State]:
-    """Extends a path by those of the steps that can be taken."""
+    """Extends a path by those of the given steps that can be taken."""
     states = list(way)
     for action, choices in steps:
         budget.left -= 1
@@ -123,7 +127,9 @@ def _replayed(
 
 
 def _shows(runner: Runner, problem: Candidate, way: Sequence[State]) -> bool:
-    """Whether the problem occurs at the end of the path, and no constraint ends the path before."""
+    """Checks whether the problem occurs at the end of the path, and no constraint ends the path
+    before.
+    """
     properties = runner.model.properties
     constraints = [n for n, item in enumerate(properties) if item.kind.bounds_search]
     expanded = way if problem.failed_step or problem.rank is Rank.DEADLOCK else way[:-1]
@@ -141,7 +147,7 @@ def _shows(runner: Runner, problem: Candidate, way: Sequence[State]) -> bool:
             for item in runner.attempts(problem.index, last)
         )
     if properties[number].kind.allows_end:
-        # It is only evaluated in states without successors.
+        # The property is only evaluated in states without successors.
         return False
     before = way[-2] if len(way) > 1 else None
     if properties[number].kind.of_steps and before is None:
@@ -162,7 +168,7 @@ def _is_deadlock(runner: Runner, state: State) -> bool:
 
 
 def _moved(problem: Candidate, way: Sequence[State]) -> Candidate:
-    """The problem at the end of the path."""
+    """Returns the problem as it occurs at the end of the path."""
     depth = len(way) + 1 if problem.failed_step else len(way)
     if problem.before is not None:
         return replace(problem, depth=depth, before=way[-2], state=way[-1])

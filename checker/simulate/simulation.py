@@ -1,8 +1,8 @@
-"""Parallel random runs, until one has a problem or there are enough; their plan and result are
-plain data.
+"""Performs random runs in parallel until a run has a problem or enough runs are completed. The plan
+and the result of the runs are plain data.
 
 Each run has its own random numbers, derived from the seed, and the failing run with the lowest
-number is reported, so the result does not depend on the number of workers.
+number is reported. The result therefore does not depend on the number of workers.
 """
 
 from __future__ import annotations
@@ -58,8 +58,9 @@ from fencepost.spec.records import dataclass
 from fencepost.spec.semantics.stepper import Runner
 
 Choosing: TypeAlias = Literal["actions", "steps", "rare"]
-"""The ways to choose a step: an action and then one of its steps; any step; or an action,
-preferring those that were rarely enabled, and then one of its steps.
+"""Says how a step is chosen. "actions" chooses an action and then one of its steps, and "steps"
+chooses any step. "rare" chooses an action, preferring actions that were rarely enabled, and then
+one of its steps.
 """
 CHOOSING: tuple[Choosing, ...] = get_args(Choosing)
 DEFAULT_DEPTH = 100
@@ -68,10 +69,10 @@ DEFAULT_WEIGHT, MAX_WEIGHT = 16, 1024
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The plan of random runs: at most ``runs`` (unlimited if None) with at most ``depth`` steps
-    each.
+    """The plan of random runs: at most ``runs`` runs (unlimited if None) with at most ``depth``
+    steps each.
 
-    ``weights`` holds the weights of actions by index, from 0 to 1,024.
+    ``weights`` contains the weight of each action, from 0 to 1,024.
     """
 
     seed: int
@@ -83,7 +84,9 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class JudgedRun:
-    """The extent of judging properties of behaviours: the ``states`` of the first ``runs``."""
+    """How much was examined to judge properties of behaviours: the ``states`` of the first ``runs``
+    runs.
+    """
 
     runs: int
     states: int
@@ -93,9 +96,10 @@ class JudgedRun:
 class SimulationResult:
     """The result of random runs.
 
-    In the outcome's statistics, ``distinct`` is an estimate and ``generated`` counts examined
-    steps. ``runs`` were started, with ``steps`` in total; ``left`` of them ended early. ``walked``
-    is the number of states of the failing run before it was shortened, ``run`` its number from 1.
+    In the statistics of the outcome, ``distinct`` is an estimate and ``generated`` counts the
+    examined steps. ``runs`` is the number of runs started, ``steps`` their total number of steps,
+    and ``left`` the number of runs that ended early. ``walked`` is the number of states in the
+    failing run before it was shortened, and ``run`` is the number of that run, counted from 1.
     ``judged`` is None if no properties of behaviours were judged.
     """
 
@@ -110,22 +114,26 @@ class SimulationResult:
 
 
 FIRST_LASSO_STATES = 250
-"""States after which `Part` first searches for a lasso; it repeats whenever they have doubled."""
+"""Number of states after which `Part` first searches for a lasso. It searches again whenever the
+number of states has doubled.
+"""
 MAX_LASSO_STATES = 10_000
 MAX_LASSO_RUNS = 1_000
-"""Bounds on `Part`. They are counts, not times, so that results do not depend on the machine."""
+"""Bounds on `Part`. These are counts rather than times so that results do not depend on the
+machine.
+"""
 
 WAIT_SECONDS = 0.05
-"""Polling interval for limits and interrupts, in seconds."""
+"""Interval at which limits and interrupts are polled, in seconds."""
 PORTION_SECONDS = 0.03
-"""Target duration of one call of machine code, in seconds."""
+"""Intended duration of one call of machine code, in seconds."""
 ROUND = 256
-"""The number of runs after which weights of rare actions are updated."""
+"""Number of runs after which the weights of rare actions are updated."""
 
 
 @dataclass(slots=True)
 class _Sums:
-    """The sums over completed runs."""
+    """Sums over all completed runs."""
 
     runs: int = 0
     steps: int = 0
@@ -147,13 +155,15 @@ class _Sums:
 
 
 def simulate(request: Request, plan: Plan) -> SimulationResult:
-    """Simulates a model without symbolic constants; the request's limits on time and workers apply.
+    """Simulates a model without symbolic constants. The limits of the request on time and workers
+    apply.
 
-    A keyboard interrupt ends the runs like a limit. Raises `Unsupported`.
+    A keyboard interrupt ends the runs in the same way as a limit. Raises `Unsupported`.
     """
     model = request.model
     searched = model.searched(request.properties)
-    # Machine code checks the predicates of temporal formulas: they must be defined everywhere.
+    # Machine code checks the predicates of temporal formulas, because they must be defined
+    # everywhere.
     properties = request.properties.difference(searched.behaviours).union(searched.predicates)
     request = replace(request, properties=properties)
     account = Account(request)
@@ -180,7 +190,7 @@ def simulate(request: Request, plan: Plan) -> SimulationResult:
 
 
 def _heed(interrupts: Interrupts, account: Account) -> None:
-    """Raises `Cut` after an interrupt or the deadline."""
+    """Raises `Cut` after an interrupt or after the deadline."""
     if interrupts.asked:
         raise Cut(INTERRUPTED)
     if account.left == 0:
@@ -188,7 +198,7 @@ def _heed(interrupts: Interrupts, account: Account) -> None:
 
 
 class Simulation:
-    """The runs of a request: their workers, and the sums so far."""
+    """The runs of a request, with their workers and the sums so far."""
 
     def __init__(
         self,
@@ -220,7 +230,7 @@ class Simulation:
         self.decision = Decision(self.model, self._pause)
         self.decided: float | None = None
         self.part = Part(Runner(request.model))
-        # Half of the time is reserved for deciding behaviours.
+        # With properties of behaviours, half of the time is reserved for deciding them.
         timeout = request.limits.timeout
         self.seconds = math.inf if timeout is None else timeout / (2 if behaviours else 1)
         self.idle: SimpleQueue[Walker] = SimpleQueue()
@@ -258,7 +268,9 @@ class Simulation:
     # ------------------------------------------------------------ runs
 
     def _initial(self) -> tuple[list[SlotReport], bytes]:
-        """The problems of the initial states, and the initial states of runs."""
+        """Returns the problems of the initial states, and the initial states from which runs
+        start.
+        """
         first = self.walkers[0]
         results: list[tuple[list[SlotReport], bytes]] = []
         thread = threading.Thread(target=lambda: results.append(first.initial(self.code.now())))
@@ -277,8 +289,8 @@ class Simulation:
         return problems, kept
 
     def _rounds(self) -> tuple[int, WalkResult] | None:
-        """Performs runs until the end. Returns the first failing run with the number of the first
-        run of its portion, or None.
+        """Performs runs until the end or a failure. Returns the first failing run, together with
+        the number of the first run in its portion, or None.
         """
         with ThreadPoolExecutor(self.workers, "fencepost walker") as pool:
             while self.limit is None and not self._complete():
@@ -292,7 +304,7 @@ class Simulation:
         return self.plan.runs is not None and self.next_run >= self.plan.runs
 
     def _weigh(self) -> None:
-        """Sets the weights of actions for the next round."""
+        """Sets the weights of the actions for the next round."""
         weights: Sequence[int] = self.plan.weights
         if self.plan.choosing == "rare" and self.sums.tally:
             taken = worker_context.totals(self.sizes, [self.sums.tally]).taken
@@ -304,7 +316,9 @@ class Simulation:
             walker.weigh(weights, self.plan.choosing != "steps")
 
     def _round(self, pool: ThreadPoolExecutor) -> tuple[int, WalkResult] | None:
-        """Performs a round: all runs, or a number of runs with fixed weights."""
+        """Performs one round, which consists of all runs or, for rare actions, of a number of runs
+        with fixed weights.
+        """
         end = self.plan.runs
         if self.plan.choosing == "rare":
             end = self.next_run + ROUND if end is None else min(end, self.next_run + ROUND)
@@ -332,8 +346,8 @@ class Simulation:
                 for future, (first, _) in list(under_way.items()):
                     if first > best[0] and future.cancel():
                         del under_way[future]
-            # Runs after the first failing one do not count, so sums are added in order: an earlier
-            # portion that is still running may contain a problem.
+            # Runs after the first failing one do not count, and an earlier portion that is still
+            # running may contain a problem. The sums are therefore added in order.
             settled = min((first for first, _ in under_way.values()), default=self.next_run)
             for first in sorted(ended):
                 if first < settled and (best is None or first <= best[0]):
@@ -341,7 +355,9 @@ class Simulation:
             self._must_end()
 
     def walk(self, first: int, count: int) -> tuple[WalkResult, float]:
-        """Performs runs on an idle walker; returns the result and the seconds taken."""
+        """Performs runs on an idle walker. Returns the result and the seconds that the runs
+        took.
+        """
         walker = self.idle.get()
         try:
             began = time.monotonic()
@@ -357,7 +373,7 @@ class Simulation:
             self.portion = max(1, self.portion // 2)
 
     def _must_end(self) -> bool:
-        """Checks limits, stops the runs if one is reached, and reports progress."""
+        """Checks the limits, stops the runs if a limit is reached, and reports progress."""
         now = time.monotonic()
         if self.interrupts.asked:
             self.limit = INTERRUPTED
@@ -371,7 +387,7 @@ class Simulation:
         return False
 
     def _report(self, now: float, decision: Decision | None) -> None:
-        """Reports progress, if it is time."""
+        """Reports progress if a report is due."""
         if now - self.reported_at >= PROGRESS_SECONDS:
             self.reported_at = now
             seconds, sums = now - self.account.started, self.sums
@@ -385,8 +401,8 @@ class Simulation:
     # ------------------------------------------------------------ behaviours
 
     def _lasso(self) -> tuple[int, Lasso] | None:
-        """A property of behaviours and a lasso that violates it, among the states of the first
-        runs.
+        """Returns a property of behaviours and a lasso that violates it, found among the states of
+        the first runs, or None.
         """
         began = time.monotonic()
         try:
@@ -402,8 +418,8 @@ class Simulation:
         self._report(time.monotonic(), self.decision)
 
     def _again(self) -> Iterator[list[State]]:
-        """Repeats the runs and yields their new states, without the last state of a run that ended,
-        since its steps were not examined.
+        """Repeats the runs and yields the new states of each. The last state of a run that ended is
+        omitted, because its steps were not examined.
         """
         walker = Walker(self.memory, self.sizes, self.plan.depth, self.plan.seed, self.plan.weights)
         walker.look_for(self.request.deadlock, self.request.properties)
@@ -419,7 +435,7 @@ class Simulation:
     # ------------------------------------------------------------ what was found
 
     def _least(self, problems: Sequence[SlotReport], depth: int) -> Candidate:
-        """The problem to report, among those of one state."""
+        """Returns the problem to report from the problems of one state."""
         self.states.offer(least(problems, self.layout.decode), depth)
         return min(self.account.candidates.values(), key=lambda candidate: candidate.order)
 
@@ -430,7 +446,8 @@ class Simulation:
         way = [self.layout.decode(state) for state in path]
         walked = 0
         if problem.state is not None:
-            # The path ends where the problem occurs: after the step, for a problem of a step.
+            # The path ends where the problem occurs. For a problem of a step, this is after the
+            # step.
             if not way or way[-1] != problem.state:
                 way.append(problem.state)
             walked = len(way) + problem.failed_step
@@ -473,19 +490,24 @@ class Simulation:
 
 
 def _rarer(weight: int, count: int, most: int) -> int:
-    """The weight of an action that was enabled ``count`` times, if the maximum is ``most``."""
+    """Returns the weight of an action that was enabled ``count`` times, when the most frequently
+    enabled action was enabled ``most`` times.
+    """
     if not weight:
         return 0
     return max(1, min(MAX_WEIGHT, weight * most // (count + 1)))
 
 
 def merge_sketches(first: bytes, second: bytes) -> bytes:
-    """Returns the HyperLogLog sketch of a union (Flajolet and others, 2007), a byte per group."""
+    """Returns the HyperLogLog sketch of a union (Flajolet and others, 2007), with one byte for each
+    group.
+    """
     return bytes(map(max, first, second))
 
 
 def estimated_count(sketch: bytes) -> int:
-    """Estimates how many distinct values a sketch has seen, by linear counting if they are few.
+    """Estimates how many distinct values a sketch has seen, by linear counting if the number is
+    small.
 
     The standard error is 1.04 divided by the square root of the sketch's length.
     """
@@ -499,9 +521,9 @@ def estimated_count(sketch: bytes) -> int:
 class Part:
     """The part of the state graph that random runs visited.
 
-    All steps of a visited state are known, wherever they lead. So a lasso inside the part is a
-    behaviour of the model, and fair in it; finding none says nothing about behaviours that leave
-    the part.
+    All steps of a visited state are known, wherever they lead. A lasso inside the part is therefore
+    a behaviour of the model, and its fairness can be determined exactly. If no lasso is found,
+    nothing is known about behaviours that leave the part.
     """
 
     def __init__(self, runner: Runner) -> None:
@@ -520,10 +542,11 @@ class Part:
         runs: Iterable[Iterable[State]],
         decision: Decision,
     ) -> tuple[int, Lasso] | None:
-        """Returns the first property that a lasso among the states of the runs violates, and the
-        lasso.
+        """Returns the first property that is violated by a lasso among the states of the runs, and
+        that lasso, or None.
 
-        Every state of a run was examined, and none of its steps failed. Raises `TooLarge`.
+        Every state of a run must have been examined, and none of its steps may fail. Raises
+        `TooLarge`.
         """
         decision.begin(next(iter(behaviours)))
         due, judged = FIRST_LASSO_STATES, 0
