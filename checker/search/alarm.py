@@ -1,4 +1,4 @@
-"""Raises an exception in a thread after a given time, whatever the thread is executing. This
+"""Raises an exception in a thread after a given time, at any point of the thread's work. This
 enforces time limits in Python code that does not poll.
 """
 

@@ -18,7 +18,9 @@ from fencepost.spec.core.types import State
 from fencepost.spec.semantics.stepper import Runner
 
 PATIENCE_SECONDS = 0.5
-"""Maximum time, in seconds, in which an interrupted search may still find the path to a problem."""
+"""Maximum time, in seconds, that an interrupted search may still take to find the path to a
+problem.
+"""
 
 
 class LevelSearch:

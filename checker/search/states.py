@@ -191,11 +191,11 @@ class States(Protocol):
 class Stoppable(States, Protocol):
     """An engine that works outside Python, in its own threads and memory.
 
-    For other engines, a time limit raises `Expired` at whatever point the thread has reached, and
-    the search compares ``--memory`` with the memory of the process. Python cannot raise an
-    exception within machine code, so this engine is stopped by a method call. After `resume`, it
-    can finish a level that was stopped, look for predecessors, and be saved. A search can only be
-    saved with such an engine.
+    For other engines, a time limit raises `Expired` at any point in their thread, and the search
+    compares ``--memory`` with the memory of the process. Python cannot raise an exception within
+    machine code, so this engine is stopped by a method call. After `resume`, it can finish a level
+    that was stopped, look for predecessors, and be saved. A search can only be saved with such an
+    engine.
     """
 
     def stop(self, error: BaseException) -> None:

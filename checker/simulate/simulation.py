@@ -84,8 +84,8 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class JudgedRun:
-    """How much was examined to judge properties of behaviours: the ``states`` of the first ``runs``
-    runs.
+    """The extent of the examination for properties of behaviours: it covered the ``states`` of the
+    first ``runs`` runs.
     """
 
     runs: int
@@ -268,9 +268,7 @@ class Simulation:
     # ------------------------------------------------------------ runs
 
     def _initial(self) -> tuple[list[SlotReport], bytes]:
-        """Returns the problems of the initial states, and the initial states from which runs
-        start.
-        """
+        """Returns the problems of the initial states, and the initial states that runs start from."""
         first = self.walkers[0]
         results: list[tuple[list[SlotReport], bytes]] = []
         thread = threading.Thread(target=lambda: results.append(first.initial(self.code.now())))

@@ -81,7 +81,7 @@ class Question:
 
 class BoundedSearch:
     """One run of the bounded search. ``levels`` contains the values of the variables, level by
-    level. ``complete`` is the number of levels for which all questions have been answered.
+    level. ``complete`` is the number of levels with all questions answered.
     """
 
     def __init__(self, request: Request) -> None:
@@ -424,8 +424,8 @@ class BoundedSearch:
         )
 
     def example(self) -> tuple[Value, ...]:
-        """Returns values of the symbolic constants for which there is a path as long as those
-        searched, or no values if no such path exists. Raises `Cut`.
+        """Returns values of the symbolic constants that allow a path as long as those searched, or
+        no values if no such path exists. Raises `Cut`.
         """
         model = self.ask(True)
         return (

@@ -238,7 +238,7 @@ def _exclusions(scalars: Sequence[_Scalar], slot: int) -> Iterator[_Guess]:
 
 
 def _moved(part: T, slot: int, new: int) -> T:
-    """Returns core code in which one slot is renamed."""
+    """Returns the core code with one slot renamed."""
     if isinstance(part, ir.Local):
         return cast("T", replace(part, slot=new)) if part.slot == slot else part
     return rebuilt(part, lambda inner: _moved(inner, slot, new))

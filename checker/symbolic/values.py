@@ -316,7 +316,7 @@ def picked(kind: Type, bits: Sequence[Truth], trees: Sequence[Tree]) -> Tree:
 
 def exclusive(kind: Type, selectors: Sequence[Truth], trees: Sequence[Tree], rest: Tree) -> Tree:
     """Returns the structure whose condition holds, or ``rest`` if none does. At most one condition
-    may hold. A leaf only tests the conditions of structures in which it differs from ``rest``.
+    may hold. A leaf only tests the conditions of structures where it differs from ``rest``.
     """
 
     def leaf(leaf_kind: Type, column: Sequence[Leaf]) -> Leaf:

@@ -37,7 +37,7 @@ class Graph:
 
     ``reached`` labels each step with the units that the step serves; the steps of a state are
     sorted by target. Stuttering steps are excluded. ``possible`` contains for each state the units
-    for which some step counts, whatever its target.
+    that some step counts for, including steps to targets that do not enter the graph.
     """
 
     runner: Runner

@@ -34,9 +34,9 @@ BOOLEANS: Logic[bool] = Logic(all, any, lambda truth: not truth)
 
 @dataclass(frozen=True, slots=True)
 class Lasso:
-    """``stem`` leads from an initial state to the state in which the cycle begins. ``cycle``
-    contains the states after that one; its last state is again the state in which the cycle begins.
-    With an empty cycle, the behaviour stutters in the last state of the stem.
+    """``stem`` leads from an initial state to the state where the cycle begins. ``cycle`` contains
+    the states after that one, up to and including the return to it. With an empty cycle, the
+    behaviour stutters in the last state of the stem.
     """
 
     stem: tuple[State, ...]
@@ -105,8 +105,8 @@ def violates(runner: Runner, formula: Formula, lasso: Lasso) -> bool:
 def holds(
     formula: Formula, values: Mapping[int, Sequence[T]], length: int, loop: int, logic: Logic[T]
 ) -> list[T]:
-    """Evaluates a formula at each position of a word with ``length`` positions, in which position
-    ``loop`` follows the last one. ``values`` contains the values of each predicate along the word.
+    """Evaluates a formula at each position of a word with ``length`` positions. Position ``loop``
+    follows the last one. ``values`` contains the values of each predicate along the word.
     """
     every, some, negation = logic.every, logic.some, logic.negation
 

@@ -95,8 +95,8 @@ Outgoing: TypeAlias = tuple[dict[State, frozenset[Unit]], frozenset[Unit]]
 
 def outgoing(runner: Runner, seen: Seen, state: State) -> Outgoing:
     """Returns the successors of a state other than the state itself, in ascending order, each with
-    the units that a step to it counts for. Also returns all units for which some step from the
-    state counts.
+    the units that a step to it counts for. Also returns all units that some step from the state
+    counts for.
     """
     to: dict[State, set[Unit]] = {}
     for after, unit, _ in steps(runner, seen, state):
