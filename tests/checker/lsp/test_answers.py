@@ -234,7 +234,7 @@ def test_signatures(tmp_path: Path, marked: str, label: str, active: int) -> Non
 # ---------------------------------------------------------------- renaming
 
 REFUSED = {
-    "a word of the language": (replaced("not place.busy", "le‸n(log) == 0"), "x", "no name"),
+    "a keyword": (replaced("not place.busy", "le‸n(log) == 0"), "x", "not declared in a spec"),
     "a reserved word": (replaced("var counter", "var coun‸ter"), "require", "cannot be a name"),
     "a word that is none": (replaced("var counter", "var coun‸ter"), "a-b", "cannot be a name"),
     "a name that is taken": (replaced("var counter", "var coun‸ter"), "net", "cannot be called"),

@@ -130,7 +130,7 @@ def test_a_deadlock_names_the_guards() -> None:
   deadlock after 2 steps: no action can be taken, and the spec declares no `terminal`
 
 {TRACE_TEXT}
-  why no action can be taken there
+  why no action is possible there
     Client.begin  false: phase == Ready (sample.fence:7)
                   the channel is full: send Ping to net (sample.fence:9)
     Server.serve  no such message: on Ping from net (sample.fence:12)
@@ -172,7 +172,7 @@ def test_remarks_about_coverage() -> None:
         "  never taken   Server.serve\n",
         "  vacuous       invariant Short: `len(log) < 1` (line 15) was never true\n",
         "  blocked       Client.begin: disabled 4 times by a full channel (sample.fence:9)\n",
-        "  stuck         2 states can only lose, duplicate or step to itself, and `terminal`",
+        "  stuck         2 states can only lose, duplicate or repeat, and `terminal`",
         "  the way to a stuck state, in 2 steps\n    1  initial state\n",
     ):
         assert line in shown

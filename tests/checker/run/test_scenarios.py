@@ -97,10 +97,10 @@ unmet  unreached, NOT as expected{gap}2 distinct, 2 generated, depth 2, N s
      net             [] -> [Request(n: a, k: 2)]
      Client[a].busy  false -> true
 
-  why the next step cannot be taken there
+  why the next step is not possible there
     serve  none of its choices matches the scenario (m.fence:{serve})
 
-  searched      every run; steps that fail are none
+  searched      all runs, without failing steps
   bounds        N = 0, net holds at most 2, net.lost at most 1, log holds at most 1
 """
 
@@ -151,7 +151,7 @@ def test_forms_of_a_report(folder: Path) -> None:
     assert 'type="unreached"' in check(folder, *words, "--format", "junit").stdout
     (result,) = json.loads(check(folder, *words, "--format", "sarif").stdout)["runs"][0]["results"]
     assert result["ruleId"] == "unreached"
-    assert "no run fits it" in result["message"]["text"]
+    assert "no run fits more than" in result["message"]["text"]
     github = check(folder, *words, "--format", "github").stdout
     assert "unmet: no run fits more than 1 of 2 steps" in github
     assert check(folder, "--list").stdout.splitlines()[1:] == [
@@ -185,11 +185,11 @@ def test_the_trace_of_a_scenario_is_replayed_with_its_constants(tmp_path: Path) 
 @pytest.mark.parametrize(
     ("words", "phrase"),
     [
-        (("--engine", "bmc", "--depth", "4"), "the engine bmc visits no states"),
-        (("--cross-check=bmc",), "the engine bmc visits no states"),
-        (("--invariant", "I"), "--invariant is about the properties"),
-        (("--profile", "--engine", "local"), "--profile is about the properties"),
-        (("--checkpoint", "there", "--engine", "local"), "--checkpoint is about the properties"),
+        (("--engine", "bmc", "--depth", "4"), "the engine bmc does not visit states"),
+        (("--cross-check=bmc",), "the engine bmc does not visit states"),
+        (("--invariant", "I"), "--invariant applies to checks only"),
+        (("--profile", "--engine", "local"), "--profile applies to checks only"),
+        (("--checkpoint", "there", "--engine", "local"), "--checkpoint applies to checks only"),
     ],
 )
 def test_options_for_checks_are_refused(folder: Path, words: tuple[str, ...], phrase: str) -> None:

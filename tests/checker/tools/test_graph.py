@@ -197,7 +197,7 @@ def test_every_command_reports_the_errors_of_a_spec_like_check(
 def test_no_graph_if_an_initial_state_fails(tmp_path: Path) -> None:
     ran = graph(tmp_path, "var x: 0..3 = 3 // (len([1]) - 1)\n")
     assert (ran.code, ran.stdout) == (75, "")
-    assert "that is so in an initial state" in ran.stderr
+    assert "this happens in an initial state" in ran.stderr
 
 
 def test_a_check_that_names_no_property_is_refused(tmp_path: Path) -> None:

@@ -69,7 +69,7 @@ t.itf.json stops fitting now.fence, twice at 3 of 9
         (changed("send Nudge to own", "skip"), 4, "own is [Nudge] in the trace and [] here"),
         (changed("action on_tell", "action on_told"), 6, 'did you mean "Client.on_told"?'),
         (changed(" duplicating(Tell) at most 1", ""), 5, 'no action "net.duplicate"'),
-        (changed("var asked: 0..3 = 0", "var asked: 0..3 = 1"), 1, "no initial state is like"),
+        (changed("var asked: 0..3 = 0", "var asked: 0..3 = 1"), 1, "no initial state matches"),
         (changed("on Tell(n) from net:", "on Tell(==3) from net:"), 6, "there is no such message"),
         (changed("(loud in bool) on", " on"), 4, "none of its choices matches the trace"),
         (changed("told += 1", "assert told > 3"), 6, "it fails here: the assertion"),
@@ -170,14 +170,14 @@ check c:
 @pytest.mark.parametrize(
     ("old", "new", "code", "words"),
     [
-        ("", "", 0, "is violated by what goes on forever, as it was when the trace was saved"),
-        ("always x == 2", "x == 2", 4, "was violated by what goes on forever, and holds here"),
+        ("", "", 0, "is violated by its cycle, as when the trace was saved"),
+        ("always x == 2", "x == 2", 4, "was violated by its cycle, and holds here"),
         # The repeated steps would be unfair to an always enabled action.
         (
             "fair action back",
             "fair action skips: x = (x + 2) % 4\nfair action back",
             4,
-            "any more: skips would be put off",
+            "longer allows this cycle: skips would be postponed",
         ),
         ("require x == 3; x = 0", "require x == 3; x = 1", 4, "stops fitting now.fence, c at 5"),
     ],
