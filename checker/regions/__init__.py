@@ -1,3 +1,3 @@
-"""Checks all values of a symbolic constant at once, by regions of values with the same
+"""Checks all values of a symbolic constant at once, using regions of values that lead to the same
 behaviour.
 """

@@ -1,7 +1,7 @@
-"""Collections and maps, with terms in place of the integers that may be symbolic.
+"""Lifts the nodes of collections and maps: terms take the place of integers that may be symbolic.
 
 Two values of one shape are equal if they consist of the same terms, and the content of a field is
-observed when it is stored. So membership, equality and merging need no observations.
+observed when it is stored. Membership, equality and merging therefore need no observations.
 """
 
 from __future__ import annotations
@@ -27,27 +27,29 @@ from fencepost.spec.text.source import Span
 
 
 class Collecting:
-    """Parts for the nodes of collections and maps."""
+    """Builds the parts for the nodes of collections and maps."""
 
     def __init__(self, bench: Bench) -> None:
         self.bench = bench
         self.shapes = bench.shapes
 
     def expr(self, expr: ir.Expr, scope: Scope) -> Part:
-        """The part for an expression, implemented by `Expressions` for all forms."""
+        """Builds the part for an expression. `Expressions` implements this for all kinds of
+        expressions.
+        """
         raise NotImplementedError
 
     # ------------------------------------------------------------ parts
 
     def part(self, expr: ir.Expr, shape: Shape, make: Callable[[Type], ir.Expr]) -> Part:
-        """A part of the type of ``expr``; ``make`` receives the lifted type."""
+        """Builds a part that has the type of ``expr``. ``make`` receives the lifted type."""
         kind = expr.type
         self.shapes.widen(shape, kind)
 
         return Part(kind, shape, lambda: make(self.shapes.type_of(kind, shape)), expr.span)
 
     def again(self, expr: ir.Expr, shape: Shape, *makes: Make) -> Part:
-        """The same node with lifted operands."""
+        """Builds the part for the same node with lifted operands."""
 
         def make(new: Type) -> ir.Expr:
             kind = None if isinstance(expr, ir.Test) else new
@@ -56,7 +58,7 @@ class Collecting:
         return self.part(expr, shape, make)
 
     def constants(self, part: Part, shape: Shape, use: str) -> Part:
-        """The part, with a check that values of ``shape`` contain no terms."""
+        """Returns the part, with an added check that values of ``shape`` contain no terms."""
 
         def make() -> ir.Expr:
             self.bench.known(shape, use, part.span)
@@ -65,16 +67,17 @@ class Collecting:
         return replace(part, make=make)
 
     def element(self, part: Part) -> Shape:
-        """The shape of the elements of a collection."""
+        """Returns the shape of the elements of a collection."""
         assert isinstance(part.shape, Holder), part.shape
         return part.shape.element
 
     def usual(
         self, expr: ir.Expr, scope: Scope, shape: Shape | None = None, integer: str = "an index"
     ) -> Part:
-        """The part for a node, by the roles of its operands. The result has ``shape``, or else the
-        shape of an operand that may be the result, or else a new shape. ``integer`` describes the
-        use of operands that must be known integers.
+        """Builds the part for a node according to the roles of its operands. The result has
+        ``shape`` if given. Otherwise it has the shape of an operand that may be the result or, if
+        the node has no such operand, a new shape. ``integer`` describes how operands that must be
+        known integers are used.
         """
         slot, within = bound(expr), scope
         before: Part | None = None
@@ -162,7 +165,7 @@ class Collecting:
         return whole.make()
 
     def key(self, part: Part, table: MapShape, span: Span | None) -> Make:
-        """A key, which must be constant."""
+        """Builds a key, which must be constant."""
         if not isinstance(part.shape, Leaf | NamedShape):
             self.shapes.join(table.key, part.shape)
         return self.bench.forbid(part, "a key", span)
@@ -170,7 +173,9 @@ class Collecting:
     def contains(
         self, expr: ir.Contains, collection: ir.Expr, element: ir.Expr, scope: Scope
     ) -> Make:
-        """Membership. A single integer is compared with the elements if those are literals."""
+        """Builds a membership test. A single integer is compared with the elements if these are
+        literals.
+        """
         bench = self.bench
         if isinstance(collection, ir.Build) and isinstance(element.type, Integer):
             return self.among(
@@ -208,7 +213,7 @@ class Collecting:
     def among(
         self, expr: ir.Contains, parts: Sequence[Part], element: ir.Expr, scope: Scope
     ) -> Make:
-        """Whether an integer is among several."""
+        """Builds the test that an integer is equal to one of several others."""
         bench, target = self.bench, self.expr(element, scope)
 
         def from_here(number: int, values: Sequence[ir.Expr]) -> ir.Expr:
@@ -238,10 +243,10 @@ class Collecting:
 
 
 def shows_order(expr: ir.Expr, domain: Type) -> bool:
-    """Whether a node's value depends on the order of the elements of a collection of type
-    ``domain``.
+    """Checks whether the value of a node depends on the order of the elements of a collection of
+    type ``domain``.
 
-    If the evaluation of the body can fail, it depends on the element that decides.
+    If the evaluation of the body can fail, the value depends on which element decides the result.
     """
     match expr:
         case ir.Extreme() | ir.Find():
@@ -256,12 +261,12 @@ def shows_order(expr: ir.Expr, domain: Type) -> bool:
 
 
 def given(part: ir.Expr | None) -> tuple[ir.Expr, ...]:
-    """An optional part as a tuple of none or one."""
+    """Converts an optional part to a tuple with no or one element."""
     return () if part is None else (part,)
 
 
 def has_bit_set(kind: Type, new: Type) -> bool:
-    """Whether a type contains a set without a capacity whose elements have become terms."""
+    """Checks whether a type contains a set without a capacity whose elements have become terms."""
     match kind, new:
         case Set(element, None), Set(other) if element != other:
             return True

@@ -1,8 +1,8 @@
-"""Expressions, with terms in place of the integers that may be symbolic.
+"""Lifts expressions: terms take the place of integers that may be symbolic.
 
 A model is traversed once to determine its shapes; then every part is built. An integer that may be
-a term becomes a record of two fields (see `shapes.term`), so the core's type rules ensure that none
-is used as a plain number by mistake.
+a term becomes a record with two fields (see `shapes.term`). The type rules of the core therefore
+ensure that no term is used as a plain number by mistake.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ _TAKEN = "this takes it from a constant"
 
 
 class Expressions(Collecting):
-    """Parts for all expressions of a model. ``variables`` are the shapes of its variables, ``here``
-    is the current part of the spec, and ``choices`` are the shapes of the choices of each action
-    traversed so far, in order.
+    """Builds the parts for all expressions of a model. ``variables`` are the shapes of its
+    variables, and ``here`` is the current part of the spec. ``choices`` contains the shapes of the
+    choices of each action traversed so far, in order.
     """
 
     def __init__(self, bench: Bench, variables: Sequence[Shape]) -> None:
@@ -53,7 +53,8 @@ class Expressions(Collecting):
     def expr(self, expr: ir.Expr, scope: Scope) -> Part:
         around = self.here
         if expr.span is None:
-            # It is not in the text, so problems are reported at the enclosing expression.
+            # The expression is not in the text, so problems are reported at the enclosing
+            # expression.
             expr = replace(expr, span=around)
         self.here = expr.span
         part = self._expr(expr, scope)
@@ -115,8 +116,8 @@ class Expressions(Collecting):
                 return self.collection(expr, scope)
 
     def asked(self, part: Part, choice: Shape, span: Span | None) -> Make:
-        """A value required of a choice. Which choice is made is not an observation, so it must not
-        be a term.
+        """Builds a value that a choice is required to have. Choices are not observed, so the value
+        must not be a term.
         """
 
         def make() -> ir.Expr:
@@ -149,7 +150,7 @@ class Expressions(Collecting):
         return self.again(expr, shape, test.make, *makes)
 
     def merged(self, part: Part, shape: Shape) -> Make:
-        """A part that becomes one of several of a shape."""
+        """Builds a part whose value becomes one of several values of a shape."""
         if isinstance(shape, Leaf):
             return self.bench.flowing(part, shape)
         self.shapes.join(shape, part.shape)
@@ -161,7 +162,7 @@ class Expressions(Collecting):
     def equal(self, expr: ir.Equal, left: Part, right: Part) -> Part:
         if isinstance(left.shape, Leaf) and isinstance(right.shape, Leaf):
             return truth(lambda: self.bench.compared("==", left, right, expr.span), expr.span)
-        # Equal values consist of the same terms, which are all in the fields of one shape.
+        # Equal values consist of the same terms, and all of these are in the fields of one shape.
         self.shapes.join(left.shape, right.shape)
         return self.again(expr, PLAIN, left.make, right.make)
 
@@ -198,8 +199,8 @@ class Expressions(Collecting):
         return Part(expr.type, leaf, make, expr.span)
 
     def distance(self, expr: ir.Arithmetic, left: Part, right: Part) -> Part:
-        """The distance of a number from the symbolic constant, which is constant if the number
-        moves with it.
+        """Builds the distance of a number from the symbolic constant. The distance is constant if
+        the number moves with the symbolic constant.
         """
 
         def make() -> ir.Expr:
@@ -219,7 +220,9 @@ class Expressions(Collecting):
         return Part(expr.type, self.shapes.fresh(expr.type), make, expr.span)
 
     def _no_term(self, operator: Operator, left: bool, right: bool) -> str | None:
-        """The reason why the result is never a term; None if it may be one."""
+        """Returns the reason why the result of an operation is never a term, or None if the result
+        may be a term.
+        """
         match operator:
             case Operator.ADD:
                 return None
@@ -237,7 +240,9 @@ class Expressions(Collecting):
         right: Part,
         b: ir.Expr,
     ) -> ir.Expr:
-        """A sum or difference of terms: that of their values, which moves if one of them does."""
+        """Builds a sum or difference of terms from their values. The result moves with the symbolic
+        constant if one of the terms does.
+        """
         bench = self.bench
         value = with_children(expr, (bench.value(left, a), bench.value(right, b)))
         kind = _number(expr.type)
@@ -266,7 +271,7 @@ class Expressions(Collecting):
         return self.again(expr, self.shapes.fresh(expr.type), make)
 
     def fits(self, expr: ir.Fits, operand: Part, target: Type) -> Make:
-        """A range check of a term consists of two comparisons."""
+        """Builds a range check. For a term, it consists of two comparisons."""
         bench, shape = self.bench, operand.shape
         if isinstance(shape, Leaf) and isinstance(target, Integer):
             number = target
@@ -288,13 +293,13 @@ class Expressions(Collecting):
         return check_all
 
     def plainly(self, operand: Part) -> ir.Expr:
-        """The value of an integer where it alone has no consequences."""
+        """Builds the value of an integer for a use that needs no observation."""
         return self.bench.bound(operand.make(), lambda x: self.bench.value(operand, x))
 
     def all_fit(
         self, expr: ir.Fits, kind: Type, shape: Shape, lifted: ir.Expr, target: Type
     ) -> ir.Expr:
-        """Whether an option or collection fits, including its terms."""
+        """Builds the test that an option or collection fits a type, including all of its terms."""
         if not self.shapes.symbolic(shape) or within(kind, target):
             return ir.Fits(lifted, self.shapes.type_of(target, shape), span=expr.span)
         match (kind, target), shape:
@@ -426,15 +431,15 @@ def _as(new: Type, lifted: ir.Expr, expr: ir.Convert) -> ir.Expr:
 
 
 def _same_elements(kind: Type, target: Type) -> bool:
-    """Whether two collections differ only in their capacities."""
+    """Checks whether two collection types differ only in their capacities."""
     if not isinstance(kind, Set | Seq | Bag) or not isinstance(target, Set | Seq | Bag):
         return False
     return kind.element == target.element
 
 
 def _same_numbers(left: Type, right: Type) -> bool:
-    """Whether the integers in two types of the same shape are of the same kind: both wrap at the
-    same width, or neither does.
+    """Checks whether the integers in two types of the same shape are of the same kind: both wrap at
+    the same width, or neither wraps.
     """
     match left, right:
         case Integer(), Integer():

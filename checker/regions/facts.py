@@ -1,15 +1,17 @@
-"""Observations of a symbolic constant in a search with terms, and the values that satisfy them.
+"""Collects the observations of a symbolic constant in a search with terms, and determines the
+values that satisfy them.
 
-A term is a constant, or E0 + k. In a run it is identified by its value and by whether it moves with
-E0: k is its value minus E0's value in this run, the *pilot*. In a machine type of w bits E0 + k
-wraps modulo 2^w; in a range it does not.
+A term is either a constant or E0 + k. In a run, a term is identified by its value and by whether it
+moves with E0. The value of E0 in the run is called the *pilot*, and k is the value of the term
+minus the pilot. In a machine type of w bits, E0 + k wraps modulo 2^w; in a range, it does not wrap.
 
 Four kinds of facts are recorded. A comparison or range check keeps its outcome (`Comparison`).
-Terms that meet in one field remain different, so that equal states, messages and elements remain
-equal (`Meeting`); if the language exposes their order (`Meeting.ordered`), that remains as well. A
-term that is converted to a wider type remains in the same turn of the narrow one (`Widening`). All
-values of E0 that satisfy these facts have the same state graph, with other numbers in it. A fact
-that holds only for the pilot creates a region of one value.
+Terms that meet in one field remain different, so that states, messages and elements are equal in
+the same cases (`Meeting`); if the language exposes the order of these terms (`Meeting.ordered`),
+their order also remains the same. A term that is converted to a wider type keeps the number of
+times that it has wrapped in the narrow type (`Widening`). All values of E0 that satisfy these facts
+have the same state graph, with other numbers in it. A fact that only holds for the pilot creates a
+region with a single value.
 """
 
 from __future__ import annotations
@@ -22,12 +24,14 @@ from fencepost.spec.records import dataclass
 from fencepost.spec.text.problem import Problem
 
 Ranges: TypeAlias = tuple[tuple[int, int], ...]
-"""A set of integers as ascending, separate ranges, both ends included."""
+"""A set of integers, represented by ascending, separate ranges. Both ends of a range are
+included.
+"""
 
 
 def holding(low: int, high: int, starts: Iterable[int], test: Callable[[int], bool]) -> Ranges:
-    """The numbers in ``low..high`` that satisfy ``test``, whose result changes only at
-    ``starts``.
+    """Returns the numbers in ``low..high`` that satisfy ``test``. The result of ``test`` may only
+    change at ``starts``.
     """
     ranges: list[tuple[int, int]] = []
     inner = sorted({start for start in starts if low < start <= high})
@@ -41,7 +45,7 @@ def holding(low: int, high: int, starts: Iterable[int], test: Callable[[int], bo
 
 
 def common(left: Ranges, right: Ranges) -> Ranges:
-    """Intersection."""
+    """Returns the intersection of two sets."""
     ranges: list[tuple[int, int]] = []
     i = j = 0
     while i < len(left) and j < len(right):
@@ -56,7 +60,7 @@ def common(left: Ranges, right: Ranges) -> Ranges:
 
 
 def without(ranges: Ranges, numbers: Iterable[int]) -> Ranges:
-    """The ranges without some numbers."""
+    """Removes some numbers from a set."""
     if not ranges:
         return ()
     rest: list[tuple[int, int]] = []
@@ -76,7 +80,7 @@ def without(ranges: Ranges, numbers: Iterable[int]) -> Ranges:
 
 
 def beyond(left: Ranges, right: Ranges) -> Ranges:
-    """Difference."""
+    """Returns the difference of two sets."""
     ranges: list[tuple[int, int]] = []
     for first, last in left:
         low = first
@@ -93,7 +97,7 @@ def beyond(left: Ranges, right: Ranges) -> Ranges:
 
 
 def size(ranges: Ranges) -> int:
-    """The number of elements."""
+    """Returns the number of elements in a set."""
     return sum(high - low + 1 for low, high in ranges)
 
 
@@ -102,7 +106,7 @@ def contains(ranges: Ranges, number: int) -> bool:
 
 
 def united(left: Ranges, right: Ranges) -> Ranges:
-    """Union."""
+    """Returns the union of two sets."""
     ranges: list[tuple[int, int]] = []
     for low, high in sorted([*left, *right]):
         if ranges and low <= ranges[-1][1] + 1:
@@ -114,8 +118,8 @@ def united(left: Ranges, right: Ranges) -> Ranges:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """A comparison of two integers by ``operator``: ``==``, ``<`` or ``<=``. Observed: the value of
-    the left one, whether it moves, and the same for the right one.
+    """A comparison of two integers by ``operator``, which is ``==``, ``<`` or ``<=``. The observed
+    data are the value of the left integer, whether it moves, and the same for the right integer.
     """
 
     operator: str
@@ -124,7 +128,9 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True)
 class Meeting:
-    """An integer stored in a field. Observed: its value, and whether it moves."""
+    """An integer that is stored in a field. The observed data are its value and whether it
+    moves.
+    """
 
     field: int
     bits: int | None
@@ -133,7 +139,9 @@ class Meeting:
 
 @dataclass(frozen=True, slots=True)
 class Widening:
-    """A term of ``bits`` bits converted to a wider type. Observed: its value."""
+    """A term of ``bits`` bits that is converted to a wider type. The observed data are its
+    value.
+    """
 
     bits: int
 
@@ -147,30 +155,32 @@ class Refused:
 
 Seen: TypeAlias = Comparison | Meeting | Widening | Refused
 Observed: TypeAlias = Mapping[int, Iterable[tuple[int, ...]]]
-"""The observed values, by the number of the kind of observation."""
+"""The observed data, by the number of the kind of observation."""
 
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """A constant, or (``moves``) E0 + ``number``; of ``bits`` bits, or (None) unbounded."""
+    """A constant ``number`` or, if it ``moves``, the term E0 + ``number``. The term has ``bits``
+    bits, or is unbounded if that is None.
+    """
 
     number: int
     moves: bool
     bits: int | None
 
     def at(self, value: int) -> int:
-        """Its value for a value of E0."""
+        """Returns the value of the term for a value of E0."""
         if not self.moves:
             return self.number
         return wrapped(value + self.number, self.bits)
 
     def turns(self, low: int, high: int) -> Iterator[int]:
-        """The values of E0 in ``low..high`` at which it wraps once more."""
+        """Yields the values of E0 in ``low..high`` at which the term wraps once more."""
         if self.moves and self.bits is not None:
             yield from _congruent(-(1 << (self.bits - 1)) - self.number, self.bits, low, high)
 
     def reaching(self, worth: int, low: int, high: int) -> Iterator[int]:
-        """The values of E0 in ``low..high`` that give it the value ``worth``."""
+        """Yields the values of E0 in ``low..high`` that give the term the value ``worth``."""
         if not self.moves:
             return
         start = worth - self.number
@@ -182,7 +192,7 @@ class Term:
 
 
 def wrapped(number: int, bits: int | None) -> int:
-    """A number as a machine integer of ``bits`` bits."""
+    """Reduces a number to a machine integer of ``bits`` bits."""
     if bits is None:
         return number
     half = 1 << (bits - 1)
@@ -190,22 +200,24 @@ def wrapped(number: int, bits: int | None) -> int:
 
 
 def _congruent(start: int, bits: int, low: int, high: int) -> Iterator[int]:
-    """The numbers in ``low..high`` that differ from ``start`` by multiples of 2^bits."""
+    """Yields the numbers in ``low..high`` that differ from ``start`` by multiples of 2^bits."""
     step = 1 << bits
     yield from range(low + (start - low) % step, high + 1, step)
 
 
 def term_of(worth: int, moves: bool, pilot: int, bits: int | None) -> Term:
-    """The term with value ``worth`` in a run with this pilot."""
+    """Returns the term that has the value ``worth`` in a run with this pilot."""
     return Term(wrapped(worth - pilot, bits) if moves else worth, moves, bits)
 
 
 class Coincidence(Exception):
-    """Two different terms of a field have the same value, so this run is inconclusive."""
+    """Signals that two different terms in a field have the same value, so that the run is
+    inconclusive.
+    """
 
 
 def region(seen: Sequence[Seen], observed: Observed, pilot: int, low: int, high: int) -> Ranges:
-    """The values in ``low..high`` that satisfy all observations made with the pilot.
+    """Returns the values in ``low..high`` that satisfy all observations made with the pilot.
 
     Raises `Coincidence`.
     """
@@ -231,7 +243,7 @@ def region(seen: Sequence[Seen], observed: Observed, pilot: int, low: int, high:
 
 
 def comparison(operator: str, left: Term, right: Term, pilot: int, low: int, high: int) -> Ranges:
-    """The values that give a comparison the same outcome as the pilot."""
+    """Returns the values that give a comparison the same outcome as the pilot."""
 
     def outcome(value: int) -> bool:
         a, b = left.at(value), right.at(value)
@@ -249,9 +261,7 @@ def comparison(operator: str, left: Term, right: Term, pilot: int, low: int, hig
 
 
 def apart(ranges: Ranges, terms: Iterable[Term], pilot: int, low: int, high: int) -> Ranges:
-    """The values that keep different terms of one field different. Raises
-    `Coincidence`.
-    """
+    """Returns the values that keep different terms in one field different. Raises `Coincidence`."""
     moving = [term for term in terms if term.moves]
     fixed = [term for term in terms if not term.moves]
     equal: set[int] = set()
@@ -264,7 +274,7 @@ def apart(ranges: Ranges, terms: Iterable[Term], pilot: int, low: int, high: int
 
 
 def in_order(ranges: Ranges, terms: Iterable[Term], pilot: int, low: int, high: int) -> Ranges:
-    """The values that keep the terms of one field in the same order as the pilot."""
+    """Returns the values that keep the terms in one field in the same order as the pilot."""
     ascending = sorted(terms, key=lambda term: term.at(pilot))
     for less, greater in itertools.pairwise(ascending):
         ranges = common(ranges, comparison("<", less, greater, pilot, low, high))
@@ -272,8 +282,8 @@ def in_order(ranges: Ranges, terms: Iterable[Term], pilot: int, low: int, high: 
 
 
 def same_turn(worth: int, bits: int, pilot: int, low: int, high: int) -> Ranges:
-    """The values of E0 that keep the difference between a term and E0: it may wrap, but the same
-    number of times.
+    """Returns the values of E0 that keep the difference between a term and E0. The term may wrap,
+    but must wrap the same number of times.
     """
     term = term_of(worth, True, pilot, bits)
     beyond = worth - pilot

@@ -1,8 +1,8 @@
-"""Lifting: turns a model with a symbolic constant into one without, with a term for each integer
-that may derive from the constant, and with observations of every use of terms.
+"""Lifts a model: turns a model with a symbolic constant into a model without one. Each integer that
+may derive from the constant becomes a term, and every use of a term is observed.
 
-The result is an ordinary core model: every engine can run it, and its states are distinguished by
-term.
+The result is an ordinary core model. Every engine can run it, and its states are distinguished by
+their terms.
 """
 
 from __future__ import annotations
@@ -26,8 +26,9 @@ from fencepost.spec.text.source import Span
 
 @dataclass(frozen=True, slots=True)
 class LiftedModel:
-    """The model to run, the kinds of observations by number, and the constants that always meet
-    terms in a field: number of the kind, and value.
+    """The result of lifting. ``model`` is the model to run, and ``seen`` contains the kinds of
+    observations by number. ``constants`` are the constants that always meet terms in a field, each
+    with the number of the kind of observation.
     """
 
     model: ir.Model
@@ -36,9 +37,9 @@ class LiftedModel:
 
 
 def lift(model: ir.Model, pilot: Value, properties: Collection[int]) -> LiftedModel | list[Problem]:
-    """The model for a run with ``pilot`` as the value of its only symbolic constant, an integer; or
-    all reasons why it cannot be run for all values at once. Properties that are not searched for
-    are omitted.
+    """Lifts a model for a run with the value ``pilot`` for its only symbolic constant, an integer.
+    Returns the lifted model, or all reasons why the model cannot be run for all values at once.
+    Properties that are not searched for are omitted.
     """
     (symbol,) = model.symbols
     return _Lifting(model, Bench(Shapes(), model.slots, symbol.path, pilot), properties).run()
@@ -105,7 +106,7 @@ class _Lifting:
         return replace(variable, type=kind)
 
     def keys(self, shape: Shape, span: Span, seen: set[Record | Union]) -> None:
-        """Checks that keys are constant."""
+        """Checks that all keys within a shape are constant."""
         match shape:
             case MapShape(key, value):
                 self.bench.known(key, "a key", span)

@@ -1,7 +1,7 @@
-"""Expressions being lifted: construction, decomposition and observation of terms.
+"""Supports the lifting of expressions: terms are built, taken apart and observed here.
 
-A `Part` knows its shape immediately; its expression is built after the flow has been solved.
-Everything that depends on a term records an observation; see `facts`.
+The shape of a `Part` is available immediately. Its expression is built after the flow has been
+solved. Everything that depends on a term records an observation; see `facts`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from fencepost.spec.text.source import Span
 
 Make: TypeAlias = Callable[[], ir.Expr]
 Scope: TypeAlias = Mapping[int, Shape]
-"""The shapes of the values of slots."""
+"""Maps slots to the shapes of their values."""
 
 TRUE = ir.Literal(BOOL, True)
 FALSE = ir.Literal(BOOL, False)
@@ -29,8 +29,8 @@ FALSE = ir.Literal(BOOL, False)
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """An expression with its type in the spec and its shape; ``make`` builds the lifted expression,
-    once, after the flow has been solved.
+    """An expression, with its type in the spec and its shape. ``make`` builds the lifted
+    expression. It is called once, after the flow has been solved.
     """
 
     type: Type
@@ -40,22 +40,25 @@ class Part:
 
     @property
     def leaf(self) -> Leaf:
-        """The leaf of an integer."""
+        """The leaf of an integer part."""
         assert isinstance(self.shape, Leaf), self.shape
         return self.shape.root
 
     @property
     def number(self) -> Number:
-        """The type of an integer."""
+        """The type of an integer part."""
         assert isinstance(self.type, Integer), self.type
         return self.type
 
 
 @dataclass(slots=True)
 class Bench:
-    """Data shared by the parts of one model: its shapes, the next free slot, the constant
-    ``symbol`` and its value in this run, the kinds of observations by number, the constants that
-    always meet terms in a field, and the problems.
+    """Data that all parts of one model share.
+
+    ``shapes`` are the shapes of the model and ``slots`` is the next free slot. ``symbol`` is the
+    symbolic constant, and ``pilot`` its value in this run. ``seen`` and ``numbers`` contain the
+    kinds of observations and their numbers. ``constants`` are the constants that always meet terms
+    in a field, and ``problems`` are the reasons to refuse the model.
     """
 
     shapes: Shapes
@@ -70,11 +73,13 @@ class Bench:
     # ------------------------------------------------------------ what is refused
 
     def refuse(self, code: str, span: Span | None, message: str, *notes: Note) -> None:
-        """Records a problem; the lifted expression no longer matters."""
+        """Records a problem. The lifted expression is no longer used after this."""
         self.problems.append(Problem(code, span, message, notes))
 
     def forbid(self, part: Part, use: str, span: Span | None) -> Make:
-        """``part`` with a check that it contains no term; ``use`` describes its purpose."""
+        """Returns the maker of ``part``, with a check that the part contains no term. ``use``
+        describes the purpose of the part.
+        """
 
         def make() -> ir.Expr:
             self.known(part.shape, use, part.span or span)
@@ -83,7 +88,7 @@ class Bench:
         return make
 
     def known(self, shape: Shape, use: str, span: Span | None) -> None:
-        """Refuses terms in a value; to be called after solving."""
+        """Refuses terms in values of a shape. Must be called after solving."""
         if self.shapes.symbolic(shape):
             self.refuse(
                 "F811",
@@ -94,7 +99,7 @@ class Bench:
             )
 
     def no_arithmetic(self, operation: str) -> str:
-        """The message about an operation whose result is not a term."""
+        """Returns the message about an operation whose result is not a term."""
         return (
             f'a number that depends on "{self.symbol}" can have a constant added or taken away in a'
             f" search of all its values at once, and {operation}"
@@ -103,14 +108,14 @@ class Bench:
     # ------------------------------------------------------------ observations
 
     def number(self, seen: Seen) -> int:
-        """The number of a kind of observation."""
+        """Returns the number of a kind of observation, which is added if it is new."""
         if seen not in self.numbers:
             self.numbers[seen] = len(self.seen)
             self.seen.append(seen)
         return self.numbers[seen]
 
     def field(self, leaf: Leaf) -> int:
-        """The number for observations of a field."""
+        """Returns the number for observations of a field, which is added if it is new."""
         root = leaf.root
         if root.number is None:
             root.number = len(self.seen)
@@ -124,7 +129,9 @@ class Bench:
         return self.slots - 1
 
     def bound(self, value: ir.Expr, body: Callable[[ir.Expr], ir.Expr]) -> ir.Expr:
-        """``body`` of a value that is evaluated once, before it."""
+        """Builds an expression that evaluates ``value`` once and then ``body``, which receives the
+        value.
+        """
         if isinstance(value, ir.Local | ir.Literal | ir.Variable):
             return body(value)
         slot = self.slot()
@@ -132,29 +139,33 @@ class Bench:
         return ir.Let(inner.type, slot, value, inner, span=inner.span)
 
     def value(self, part: Part, made: ir.Expr) -> ir.Expr:
-        """The value of an integer in this run; ``made`` may be used more than once."""
+        """Returns the value of an integer in this run. ``made`` may be used more than once."""
         if not part.leaf.symbolic:
             return made
         value = ir.GetField(part.leaf.type, made, 0, span=part.span)
         return self.as_type(value, part.number)
 
     def symbolic(self, part: Part, made: ir.Expr) -> ir.Expr:
-        """Whether it moves with the symbolic constant."""
+        """Returns whether an integer moves with the symbolic constant."""
         return ir.GetField(BOOL, made, 1) if part.leaf.symbolic else FALSE
 
     def as_type(self, value: ir.Expr, kind: Type) -> ir.Expr:
-        """An integer known to be of a type, converted to it."""
+        """Converts an integer to ``kind``. The integer must be a value of this type."""
         return value if value.type == kind else ir.Convert(kind, value, span=value.span)
 
     def built(self, kind: Number, value: ir.Expr, symbolic: ir.Expr) -> ir.Expr:
-        """A term."""
+        """Builds a term from its value and the flag ``symbolic``, which says whether the term
+        moves.
+        """
         value = self.as_type(value, kind)
         if isinstance(value, ir.Literal) and isinstance(symbolic, ir.Literal):
             return ir.Literal(term(kind), (value.value, symbolic.value), span=value.span)
         return ir.MakeRecord(term(kind), (value, symbolic), span=value.span)
 
     def flowing(self, part: Part, target: Leaf) -> Make:
-        """Connects an integer to a leaf, before solving; the result builds it as stored there."""
+        """Connects an integer to a leaf, before solving. The returned function builds the integer
+        in the form that the leaf stores.
+        """
         self.shapes.flow(part.leaf, target)
         return lambda: self._arrived(part, target.root)
 
@@ -168,8 +179,8 @@ class Bench:
         )
 
     def stored(self, part: Part, shape: Shape) -> Make:
-        """Stores a value in a field of the state, or in a value that may be stored: it meets
-        everything that is or was in that field.
+        """Stores a value in a field of the state, or in a value that may be stored. The value meets
+        all values that the field contains at any time.
         """
         if isinstance(shape, Plain):
             return part.make
@@ -206,7 +217,9 @@ class Bench:
     # ------------------------------------------------------------ comparison
 
     def compared(self, operator: str, left: Part, right: Part, span: Span | None) -> ir.Expr:
-        """A comparison of integers; observed if a term takes part."""
+        """Builds a comparison of integers. The comparison is observed if a term takes part in
+        it.
+        """
         first = left.make()
         if not left.leaf.symbolic and not right.leaf.symbolic:
             return _comparison(operator, first, right.make(), span)
@@ -226,7 +239,9 @@ class Bench:
         b: ir.Expr,
         span: Span | None,
     ) -> ir.Expr:
-        """A comparison of lifted integers, which may be used more than once."""
+        """Builds an observed comparison of lifted integers. ``a`` and ``b`` may be used more than
+        once.
+        """
         x, y = self.value(left, a), self.value(right, b)
         test = _comparison(operator, x, y, span)
         tags = [self.symbolic(left, a), self.symbolic(right, b)]
@@ -238,7 +253,9 @@ class Bench:
         return ir.Observe(BOOL, number, condition, (x, tags[0], y, tags[1]), test, span=span)
 
     def inside(self, part: Part, made: ir.Expr, target: Number, span: Span | None) -> ir.Expr:
-        """Whether an integer is in the range of a type, as two comparisons."""
+        """Builds the test that an integer is in the range of a type, which consists of two
+        comparisons.
+        """
         kind = part.number
         tests: list[ir.Expr] = []
         for operator, number, outside in (
@@ -254,14 +271,16 @@ class Bench:
         return tests[0] if len(tests) == 1 else ir.And(tuple(tests), span=span)
 
     def constant(self, number: int, kind: Number) -> Part:
-        """A known number to be compared with numbers of a type."""
+        """Returns the part for a known number that is compared with numbers of a type."""
         type = Int(number, number) if isinstance(kind, Int) else kind
         return Part(type, self.shapes.leaf(type), lambda: ir.Literal(type, number))
 
     # ------------------------------------------------------------ observations of one term
 
     def widened(self, part: Part, made: ir.Expr, body: ir.Expr) -> ir.Expr:
-        """``body`` with a term of a machine type converted to a wider type."""
+        """Returns ``body``, and observes that it converts a term of a machine type to a wider
+        type.
+        """
         bits = _width(part.type)
         assert bits is not None
         number = self.number(Widening(bits))
@@ -269,18 +288,20 @@ class Bench:
         return ir.Observe(body.type, number, condition, (self.value(part, made),), body)
 
     def refusing(self, condition: ir.Expr, problem: Problem, body: ir.Expr) -> ir.Expr:
-        """``body``; a run that reaches it while the condition holds is refused."""
+        """Returns ``body``. A run that reaches it while the condition holds is refused."""
         number = self.number(Refused(problem))
         return ir.Observe(body.type, number, condition, (), body, span=body.span)
 
 
 def truth(make: Make, span: Span | None) -> Part:
-    """A part of type bool."""
+    """Builds a part of type bool."""
     return Part(BOOL, PLAIN, make, span)
 
 
 def _width(kind: Type) -> int | None:
-    """The number of bits at which numbers of a type wrap; None if they do not."""
+    """Returns the number of bits at which numbers of a type wrap, or None if the numbers do not
+    wrap.
+    """
     return kind.bits if isinstance(kind, Machine) else None
 
 

@@ -1,8 +1,8 @@
-"""A check for every value of a symbolic constant: one search for each region of its values.
+"""Checks a model for every value of a symbolic constant, by one search for each region of values.
 
-A value outside the regions found so far is searched twice: as a constant, which gives the verdict,
-counts and trace; and with terms, which shows the other values with the same outcome. Both must
-agree. The check ends when the solver finds no further value.
+A value outside the regions found so far is searched twice. The search with this value as a constant
+gives the verdict, the counts and the trace. The search with terms shows which other values have the
+same outcome. Both searches must agree. The check ends when the solver finds no further value.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ from fencepost.spec.semantics.concrete import EvaluationError, Observer, evaluat
 from fencepost.spec.text.problem import Problem, Rejected
 
 MAX_RANGES = 8
-"""The maximal number of ranges for the possible values of a constant."""
+"""Maximum number of ranges for the possible values of a constant."""
 
 
 class Covering(Protocol):
-    """See `checker.symbolic.cover.Cover`."""
+    """The part of `checker.symbolic.cover.Cover` that this module uses."""
 
     high: int
 
@@ -53,7 +53,7 @@ class Covering(Protocol):
 
 
 def problems(model: Model, properties: frozenset[int]) -> list[Problem]:
-    """The reasons why a model cannot be searched for all values of its symbolic constant at
+    """Returns the reasons why a model cannot be searched for all values of its symbolic constant at
     once.
     """
     first, *more = model.symbols
@@ -85,7 +85,7 @@ def problems(model: Model, properties: frozenset[int]) -> list[Problem]:
 
 
 def example(model: Model, properties: frozenset[int]) -> Model:
-    """The model of one of the searches, to examine its translation by an engine. Raises
+    """Returns the model of one of the searches, to examine how an engine translates it. Raises
     `Rejected`.
     """
     refused = problems(model, properties)
@@ -100,16 +100,16 @@ def example(model: Model, properties: frozenset[int]) -> Model:
 
 
 def least(kind: Type) -> int:
-    """The least value of an integer type."""
+    """Returns the least value of an integer type."""
     assert isinstance(kind, Integer)
     return kind.low
 
 
 def search(engine: Engine, request: Request) -> Outcome:
-    """The outcome for every value of the one symbolic constant, with the regions. ``engine`` visits
-    states.
+    """Returns the outcome for every value of the one symbolic constant, with the regions.
+    ``engine`` must be an engine that visits states.
 
-    Raises `Rejected` for parts that, during the search, turn out to prevent a search for all values
+    Raises `Rejected` if the search reaches parts of the model that prevent a search for all values
     at once.
     """
     (symbol,) = request.model.symbols
@@ -122,7 +122,9 @@ def search(engine: Engine, request: Request) -> Outcome:
 
 
 class _Regions:
-    """One check. ``found`` are the regions, ``covered`` is their union, ``limit`` cut it."""
+    """One check. ``found`` contains the regions found so far, and ``covered`` is their union.
+    ``limit`` is the limit that cut the check, or None.
+    """
 
     def __init__(self, engine: Engine, request: Request) -> None:
         self.engine = engine
@@ -144,12 +146,14 @@ class _Regions:
         )
 
     def run(self, model: Model, observer: Observer | None = None) -> Outcome:
-        """The outcome of a model without symbolic constants, within the remaining time."""
+        """Runs a model without symbolic constants within the remaining time."""
         limits = replace(self.request.limits, timeout=self.left())
         return self.engine.run(replace(self.request, model=model, observer=observer, limits=limits))
 
     def one_by_one(self, all: Sequence[Value]) -> Outcome:
-        """Each value separately: those of a bool or an enum, which have no arithmetic."""
+        """Searches each value separately. This is used for the values of a bool or an enum, which
+        have no arithmetic.
+        """
         for number, value in enumerate(all):
             model = instance(self.model, (value,))
             if not _meets(model, len(self.model.assumptions)):
@@ -160,10 +164,10 @@ class _Regions:
         return self.outcome()
 
     def all(self) -> Outcome:
-        """Regions, until they cover all values."""
+        """Searches regions until they cover all values."""
         try:
             with self.watch.interrupts.heard():
-                # The solver is only loaded if it is needed.
+                # The solver is loaded here because it is only needed now.
                 solving = import_module("fencepost.checker.symbolic.cover")
         except KeyboardInterrupt:
             self.limit = INTERRUPTED
@@ -194,8 +198,8 @@ class _Regions:
         return self.outcome()
 
     def without_value(self, ranges: Ranges, complete: bool) -> None:
-        """Adds values that make the condition of the constant undefined, all in the same way;
-        unless ``complete``, there are more.
+        """Adds values that make the condition of the constant undefined in the same way. Unless
+        ``complete``, there are more such values.
         """
         value = ranges[0][0]
         outcome = self.run(instance(self.model, (value,)))
@@ -208,14 +212,14 @@ class _Regions:
     # ------------------------------------------------------------ one region
 
     def extend(self, value: int, meant: Ranges) -> None:
-        """Finds the region of a value that is not covered yet."""
+        """Searches the region of a value that is not covered yet."""
         alone = ((value, value),)
         outcome = self.run(instance(self.model, (value,)))
         if outcome.cut is not None:
             self.kept(outcome, alone, value)
             return
         ranges, cut = self.generalized(value, outcome)
-        # Searches of two values may compare different terms, so their ranges may overlap.
+        # Searches with two values may compare different terms, so their ranges may overlap.
         fresh = beyond(common(ranges, meant), self.covered)
         self.covered = united(self.covered, ranges)
         self.kept(outcome, fresh, value)
@@ -223,7 +227,9 @@ class _Regions:
             self.limit = self.named(cut, value)
 
     def generalized(self, value: int, outcome: Outcome) -> tuple[Ranges, Limit | None]:
-        """The values with the same outcome as this search, and the limit that cut it, if any."""
+        """Returns the values that have the same outcome as the search for ``value``, and the limit
+        that cut the search with terms, if any.
+        """
         alone = ((value, value),)
         lifted = lift(self.model, value, self.request.properties)
         if isinstance(lifted, list):
@@ -246,7 +252,9 @@ class _Regions:
     # ------------------------------------------------------------ limits
 
     def kept(self, outcome: Outcome, ranges: Ranges, value: Value) -> bool:
-        """Keeps the outcome of a value, unless a limit cut the search before any finding."""
+        """Keeps the outcome for a value unless a limit cut its search before anything was found.
+        Returns whether the search was completed.
+        """
         if outcome.cut is not None:
             self.limit = self.named(outcome.cut, value)
         if outcome.cut is None or outcome.findings:
@@ -255,14 +263,15 @@ class _Regions:
         return outcome.cut is None
 
     def left(self) -> float | None:
-        """The remaining seconds for a search."""
+        """Returns the remaining seconds for a search, or None if time is not limited."""
         if self.request.limits.timeout is None:
             return None
         return max(0.0, self.request.limits.timeout - self.watch.seconds)
 
     def named(self, cut: Limit, value: Value) -> Limit:
-        """The limit as the user gave it: each search only gets the remaining time. A limit for each
-        search names the value, since it tells nothing about others.
+        """Returns the limit as the user specified it, because each search only receives the
+        remaining time. A limit that applies to each search separately names the value, because
+        other values may not reach it.
         """
         if cut.kind == "timeout":
             return replace(cut, number=self.request.limits.timeout)
@@ -273,9 +282,11 @@ class _Regions:
 
 
 class Notes:
-    """The observations of a search with terms. Different terms of a field with equal values end it
-    at once, with `Coincidence`: the search would merge or separate states wrongly. A refused
-    operation ends it with `Rejected`.
+    """Collects the observations of a search with terms.
+
+    If different terms in a field have equal values, the search would merge or separate states
+    wrongly, so `Coincidence` ends it immediately. A refused operation ends the search with
+    `Rejected`.
     """
 
     def __init__(self, lifted: LiftedModel) -> None:
@@ -292,7 +303,7 @@ class Notes:
             self.observe(number, (worth, False))
 
     def observe(self, number: int, operands: tuple[int, ...]) -> None:
-        """See `spec.semantics.concrete.Observer`."""
+        """Records an observation; see `spec.semantics.concrete.Observer`."""
         match self._seen[number]:
             case Refused(problem):
                 raise Rejected([problem])
@@ -309,14 +320,14 @@ class Notes:
 
 
 def _first_ranges(ranges: Iterator[tuple[int, int]]) -> tuple[Ranges, bool]:
-    """The first `MAX_RANGES` ranges, and whether there are no others."""
+    """Returns the first `MAX_RANGES` ranges, and whether these are all."""
     first = tuple(islice(ranges, MAX_RANGES))
     return first, next(ranges, None) is None
 
 
 def _meets(model: Model, before: int) -> bool:
-    """Whether a value meets the condition, or leaves it undefined; the first ``before`` assumptions
-    are about other constants.
+    """Checks whether a value satisfies the condition of its constant or leaves it undefined. The
+    first ``before`` assumptions are about other constants.
     """
     try:
         return all(
@@ -327,7 +338,7 @@ def _meets(model: Model, before: int) -> bool:
 
 
 def in_short(outcome: Outcome) -> tuple[object, ...]:
-    """The common part of the outcomes of searches for similar values."""
+    """Returns the part of an outcome that searches for similar values have in common."""
     findings = tuple((f.verdict, f.property, f.depth, f.site) for f in outcome.findings)
     counts = outcome.statistics
     return outcome.verdict, findings, counts.levels, counts.transitions, counts.generated

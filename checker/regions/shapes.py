@@ -1,10 +1,10 @@
-"""Determines the integers of a model that may derive from its symbolic constant: a flow analysis on
-types, without values.
+"""Determines which integers of a model may derive from its symbolic constant, by a flow analysis on
+types that uses no values.
 
-A *shape* mirrors a type and has a `Leaf` for each integer in it. Two collections that may be
-assigned to or compared with each other share their leaves; a single integer flows from leaf to leaf
-in one direction. So the leaves of the state are its *fields*: a declared variable, a field of a
-declared record or union, all elements of a collection.
+A *shape* mirrors a type and has a `Leaf` for each integer in the type. Two collections that may be
+assigned to or compared with each other share their leaves, while a single integer flows from leaf
+to leaf in one direction. The leaves of the state are therefore its *fields*: a declared variable, a
+field of a declared record or union, or all elements of a collection.
 """
 
 from __future__ import annotations
@@ -37,9 +37,12 @@ from fencepost.spec.records import dataclass
 
 @dataclass(slots=True, eq=False)
 class Leaf:
-    """An integer in a shape. ``type`` contains all its values. ``symbolic``: some may be
-    non-constant terms. ``ordered``: the language exposes the order of values in this field.
-    ``flows`` are the leaves that its values flow to; ``same`` is the leaf that it was merged into.
+    """An integer in a shape.
+
+    ``type`` is a type that contains all values of the integer. ``symbolic`` says that some values
+    may be non-constant terms, and ``ordered`` that the language exposes the order of the values in
+    this field. ``flows`` contains the leaves that the values flow to. ``same`` is the leaf that
+    this one was merged into, if any.
     """
 
     type: Number
@@ -51,7 +54,7 @@ class Leaf:
 
     @property
     def root(self) -> Leaf:
-        """The representative of all leaves merged with this one."""
+        """The leaf that represents all leaves merged with this one."""
         leaf = self
         while leaf.same is not None:
             leaf = leaf.same
@@ -60,26 +63,28 @@ class Leaf:
 
 @dataclass(frozen=True, slots=True)
 class Plain:
-    """No integer: a truth value or an enum member."""
+    """A shape that contains no integer: a truth value or an enum member."""
 
 
 @dataclass(frozen=True, slots=True)
 class NamedShape:
-    """A declared record or union; its fields are the same wherever it occurs."""
+    """A declared record or union. Its fields have the same shapes in all places where the type
+    occurs.
+    """
 
     type: Record | Union
 
 
 @dataclass(frozen=True, slots=True)
 class Holder:
-    """An option, set, sequence or bag of ``element``."""
+    """An option, set, sequence or bag with elements of shape ``element``."""
 
     element: Shape
 
 
 @dataclass(frozen=True, slots=True)
 class MapShape:
-    """A map."""
+    """A map with keys of shape ``key`` and values of shape ``value``."""
 
     key: Shape
     value: Shape
@@ -90,7 +95,7 @@ PLAIN = Plain()
 
 
 def wider(left: Number, right: Number) -> Number:
-    """A type that contains the values of both, which are of one kind."""
+    """Returns a type that contains the values of both types, which must be of one kind."""
     if isinstance(left, Int) and isinstance(right, Int):
         return Int(min(left.low, right.low), max(left.high, right.high))
     assert left == right, f"{left} joins {right}"
@@ -98,15 +103,16 @@ def wider(left: Number, right: Number) -> Number:
 
 
 def term(kind: Number) -> Record:
-    """A term as a core value: its value in this run, and whether it moves with the symbolic
-    constant. Its home is not a module, so it is different from all records of specs.
+    """Returns the type of a term as a core value: a record of its value in this run and whether it
+    moves with the symbolic constant. Its home is not a module, so the type is different from all
+    records in specs.
     """
     return Record("term", (Field("value", kind), Field("symbolic", BOOL)), "checker.regions")
 
 
 class Shapes:
-    """The shapes of one model. `solve` completes the flow analysis; then types and values are
-    available.
+    """The shapes of one model. `solve` completes the flow analysis. The lifted types and values are
+    available after that.
     """
 
     def __init__(self) -> None:
@@ -117,13 +123,13 @@ class Shapes:
     # ------------------------------------------------------------ before solving
 
     def leaf(self, kind: Number, symbolic: bool = False) -> Leaf:
-        """A new leaf."""
+        """Creates a new leaf."""
         leaf = Leaf(kind, symbolic)
         self._leaves.append(leaf)
         return leaf
 
     def fresh(self, kind: Type) -> Shape:
-        """A new shape for a type."""
+        """Creates a new shape for a type."""
         match kind:
             case Integer():
                 return self.leaf(kind)
@@ -139,14 +145,16 @@ class Shapes:
                 assert_never(kind)
 
     def fields(self, kind: Record | Union, tag: int = 0) -> tuple[Shape, ...]:
-        """The shapes of the fields of a record, or of a variant of a union."""
+        """Returns the shapes of the fields of a record, or of the fields of a variant of a
+        union.
+        """
         if kind not in self._fields:
             rows = [kind.fields] if isinstance(kind, Record) else [v.fields for v in kind.variants]
             self._fields[kind] = tuple(tuple(self.fresh(f.type) for f in row) for row in rows)
         return self._fields[kind][tag]
 
     def join(self, left: Shape, right: Shape) -> None:
-        """Merges two shapes: values of either may be in the other."""
+        """Merges two shapes, because values of either shape may occur in the other."""
         match left, right:
             case Leaf(), Leaf():
                 a, b = left.root, right.root
@@ -165,11 +173,11 @@ class Shapes:
                 assert left == right, f"{left} joins {right}"
 
     def flow(self, source: Leaf, target: Leaf) -> None:
-        """Records that values of one leaf flow to the other."""
+        """Records that values of one leaf flow to another leaf."""
         source.root.flows.append(target)
 
     def widen(self, shape: Shape, kind: Type) -> None:
-        """Records that values of this shape are also used where the type is expected."""
+        """Records that values of this shape are also used where the type ``kind`` is expected."""
         match shape, kind:
             case Leaf(), Integer():
                 root = shape.root
@@ -187,7 +195,7 @@ class Shapes:
             leaf.ordered = True
 
     def leaves(self, shape: Shape) -> Iterator[Leaf]:
-        """The leaves of a shape, including those of declared types, each once."""
+        """Yields the leaves of a shape, including those of declared types, once each."""
         yield from {id(leaf): leaf for leaf in self._below(shape, set())}.values()
 
     def _below(self, shape: Shape, seen: set[Record | Union]) -> Iterator[Leaf]:
@@ -209,7 +217,7 @@ class Shapes:
                 pass
 
     def solve(self) -> None:
-        """Computes the transitive closure of the flow."""
+        """Marks all leaves that symbolic values flow to, directly or through other leaves."""
         todo = [leaf for leaf in self._leaves if leaf.root.symbolic]
         while todo:
             for target in todo.pop().root.flows:
@@ -220,11 +228,11 @@ class Shapes:
     # ------------------------------------------------------------ parts of a value
 
     def symbolic(self, shape: Shape) -> bool:
-        """Whether a value of this shape may contain a non-constant term."""
+        """Checks whether a value of this shape may contain a non-constant term."""
         return any(leaf.symbolic for leaf in self.leaves(shape))
 
     def type_of(self, kind: Type, shape: Shape) -> Type:
-        """The type with terms for values that were of type ``kind``, where they may occur."""
+        """Returns the lifted form of ``kind``: the type has terms where they may occur."""
         match kind, shape:
             case Integer(), Leaf():
                 return term(shape.root.type) if shape.root.symbolic else kind
@@ -235,8 +243,8 @@ class Shapes:
             case Set(element, capacity), Holder(inner):
                 new = self.type_of(element, inner)
                 if new != element and capacity is None:
-                    # One bit per element would be one per term. Different terms have different
-                    # values, so there are at most as many terms as numbers.
+                    # One bit for each element would mean one bit for each term. Different terms
+                    # have different values, so there are at most as many terms as numbers.
                     capacity = cardinality(element)
                 return Set(new, capacity)
             case Seq(element, capacity), Holder(inner):
@@ -273,7 +281,9 @@ class Shapes:
         )
 
     def constants(self, value: Value, kind: Type, shape: Shape) -> Iterator[tuple[Leaf, int]]:
-        """The integers of a constant value that are stored in fields which may hold terms."""
+        """Yields the integers of a constant value that are stored in fields which may hold terms,
+        each with the leaf of the field.
+        """
         if isinstance(shape, Leaf) and isinstance(value, int):
             if shape.root.symbolic:
                 yield shape.root, value
@@ -282,7 +292,9 @@ class Shapes:
             yield from self.constants(*part)
 
     def value_of(self, value: Value, kind: Type, shape: Shape) -> Value:
-        """A value of type ``kind`` converted to `type_of`: each integer becomes a constant term."""
+        """Converts a value of type ``kind`` to the lifted type (see `type_of`). Each integer that
+        may be a term becomes a constant term.
+        """
         if isinstance(shape, Leaf):
             return (value, False) if shape.root.symbolic else value
         if not isinstance(value, tuple):
@@ -291,7 +303,7 @@ class Shapes:
         return (*tag, *(self.value_of(*part) for part in self._parts(value, kind, shape)))
 
     def _parts(self, value: Value, kind: Type, shape: Shape) -> list[tuple[Value, Type, Shape]]:
-        """The direct parts of a value, with their types and shapes."""
+        """Returns the direct parts of a value, each with its type and its shape."""
         tag, parts = opened(kind, value)
         match shape:
             case NamedShape(declared):

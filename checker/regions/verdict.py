@@ -1,4 +1,4 @@
-"""The outcome for all values of a symbolic constant, from the outcomes of its regions."""
+"""Combines the outcomes of the regions into the outcome for all values of a symbolic constant."""
 
 from __future__ import annotations
 
@@ -29,11 +29,13 @@ ORDER = (
     Verdict.VIOLATED,
     Verdict.DEADLOCK,
 )
-"""Determines which of two problems at the same depth is reported."""
+"""The order of precedence between problems at the same depth."""
 
 
 def no_value(model: Model) -> Outcome:
-    """The outcome if no value satisfies the condition of the constant: a false assumption."""
+    """Returns the outcome if no value satisfies the condition of the constant, which is a false
+    assumption.
+    """
     symbol = model.symbols[0]
     span = symbol.span if symbol.condition is None else symbol.condition.span
     finding = Finding(Verdict.ASSUMPTION, None, 0, None, failing=span)
@@ -49,10 +51,10 @@ def for_all_values(
     cut: Limit | None,
     seconds: float,
 ) -> Outcome:
-    """The combined outcome: a problem, if some value has one.
+    """Combines the outcomes of the regions. The result is a problem if any value has one.
 
     The problem at the least depth is reported, as if the constant were chosen in the initial state.
-    A ``reachable`` must be reached with some value.
+    A ``reachable`` must be reached for some value.
     """
     model = request.model
     outcomes = [region.outcome for region in regions]
@@ -90,7 +92,7 @@ def for_all_values(
 
 
 def _problems(model: Model, regions: Sequence[Region], keep_going: bool) -> Iterator[Finding]:
-    """The problem to report; with ``keep_going``, each at its least depth."""
+    """Yields the problem to report. With ``keep_going``, yields each problem at its least depth."""
 
     def order(finding: Finding) -> tuple[int, int, bool, int]:
         number = finding.property
@@ -106,7 +108,7 @@ def _problems(model: Model, regions: Sequence[Region], keep_going: bool) -> Iter
     ]
 
     def level(finding: Finding) -> int:
-        """The level that is expanded when the problem is found."""
+        """Returns the level that a search expands when it finds the problem."""
         property_index = finding.index - len(model.actions)
         late = finding.verdict is Verdict.DEADLOCK or (
             finding.verdict is Verdict.ERROR
@@ -115,7 +117,7 @@ def _problems(model: Model, regions: Sequence[Region], keep_going: bool) -> Iter
         )
         return finding.depth if late else finding.depth - 1
 
-    # The first error of any value ends the search, as with a fixed constant.
+    # The first error for any value ends the search, as with a fixed constant.
     fatal = (Verdict.ASSUMPTION, Verdict.ERROR, Verdict.ASSERTION)
     ends = min((level(finding) for finding in every if finding.verdict in fatal), default=None)
     if ends is not None:
@@ -129,7 +131,7 @@ def _problems(model: Model, regions: Sequence[Region], keep_going: bool) -> Iter
 
 
 def _coverage(model: Model, outcomes: Sequence[Outcome]) -> Coverage:
-    """The union of the coverage of all values."""
+    """Returns the union of the coverage of all values."""
     parts = [outcome.coverage for outcome in outcomes]
     blocked: dict[int, int] = {}
     for part in parts:
@@ -148,7 +150,7 @@ def _coverage(model: Model, outcomes: Sequence[Outcome]) -> Coverage:
 
 
 def _statistics(outcomes: Sequence[Outcome], seconds: float) -> Statistics:
-    """Sums over the regions; the depth is the maximum."""
+    """Sums the statistics of the regions. The depth is the maximum instead."""
     parts = [outcome.statistics for outcome in outcomes]
 
     def added(rows: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
@@ -166,5 +168,5 @@ def _statistics(outcomes: Sequence[Outcome], seconds: float) -> Statistics:
 
 
 def _notes(regions: Sequence[Region]) -> Iterator[str]:
-    """The notes of all regions, without duplicates."""
+    """Yields the notes of all regions, without duplicates."""
     yield from dict.fromkeys(note for region in regions for note in region.outcome.notes)
