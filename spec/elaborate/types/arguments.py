@@ -1,4 +1,4 @@
-"""Checks of the arguments of calls: their number, and that they are positional."""
+"""Checks that calls have the right number of arguments and pass them by position."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from fencepost.spec.text.source import Span
 
 
 def named(context: Context, arguments: tuple[syntax.Argument, ...]) -> bool:
-    """Whether a call of a def has named arguments, which are reported (F321)."""
+    """Checks whether a call of a def has named arguments. Each of them is reported (F321)."""
     has_named = False
     for position, argument in enumerate(arguments):
         if argument.name is None:
@@ -25,8 +25,8 @@ def named(context: Context, arguments: tuple[syntax.Argument, ...]) -> bool:
 
 
 def after_with(arguments: tuple[syntax.Argument, ...], position: int) -> bool:
-    """Whether the named argument at this position was probably meant as a field of a preceding
-    ``with``.
+    """Whether the named argument at ``position`` was probably meant as a field of the ``with``
+    expression before it.
     """
     before = [argument.value for argument in arguments[:position] if argument.name is None]
     return bool(before) and isinstance(before[-1], syntax.With)
@@ -35,7 +35,7 @@ def after_with(arguments: tuple[syntax.Argument, ...], position: int) -> bool:
 def wrong_number(
     context: Context, name: str, expected: int, actual: int, span: Span, *notes: Note
 ) -> None:
-    """Reports (F321) a call with a wrong number of arguments."""
+    """Reports a call with the wrong number of arguments (F321)."""
     number = {0: "no argument", 1: "1 argument"}.get(expected, f"{expected} arguments")
     counted = {0: "none is", 1: "1 is"}.get(actual, f"{actual} are")
     context.report("F321", span, f"{name} takes {number}, and {counted} given", *notes)

@@ -1,4 +1,6 @@
-"""Bidirectional typing: how much an expression depends on its expected type, alone and in pairs."""
+"""Bidirectional typing: determines how far an expression depends on its expected type, and types
+pairs of operands in the right order.
+"""
 
 from __future__ import annotations
 
@@ -19,17 +21,21 @@ class Need(IntEnum):
     """The degree to which an expression depends on its expected type."""
 
     NOTHING = 0
-    """Its type is fixed."""
+    """The expression has a type of its own."""
     TASTE = 1
-    """It adapts: a number to the kind of integer, a list to the kind of collection."""
+    """The expression adapts to the expected type: a number to the kind of integer, a list to the
+    kind of collection.
+    """
     TYPE = 2
-    """It has no type of its own: an empty collection, or a member of several types."""
+    """The expression has no type of its own. It is an empty collection, or a member that several
+    types share.
+    """
     ELEMENT = 3
-    """``none``, an option of unknown element type."""
+    """The expression is ``none``, an option whose element type is unknown."""
 
 
 def need(context: Context, node: syntax.Expr) -> Need:
-    """The degree to which the meaning of ``node`` depends on its expected type."""
+    """Returns the degree to which the meaning of ``node`` depends on its expected type."""
     match node:
         case syntax.Nothing():
             return Need.ELEMENT
@@ -42,11 +48,12 @@ def need(context: Context, node: syntax.Expr) -> Need:
         case syntax.Collection(elements=()):
             return Need.TYPE
         case syntax.Collection(elements=elements):
-            # One element with a type of its own suffices; the kind of collection remains open.
+            # One element with a type of its own is enough; only the kind of collection remains
+            # open.
             inside = min(need(context, element) for element in elements)
             return max(inside, Need.TASTE if node.brackets == "[]" else Need.NOTHING)
         case syntax.Map(entries=entries):
-            # The context may add keys that are not written.
+            # The expected type may add keys that are not written.
             keys = min(need(context, entry.key) for entry in entries)
             values = min(need(context, entry.value) for entry in entries)
             return max(keys, values, Need.TASTE)
@@ -58,7 +65,7 @@ def need(context: Context, node: syntax.Expr) -> Need:
         case syntax.Conditional(then=then, otherwise=otherwise):
             return min(need(context, then), need(context, otherwise))
         case syntax.LetIn(name=name, body=body):
-            # The type of the name does not depend on the context.
+            # The type of the bound name does not depend on the context.
             local = LocalName(None, name.span)
             return need(replace(context, locals={**context.locals, name.text: local}), body)
         case _:
@@ -66,7 +73,7 @@ def need(context: Context, node: syntax.Expr) -> Need:
 
 
 def _is_member(context: Context, name: syntax.Name) -> bool:
-    """Whether a called name can only be a member of some type."""
+    """Whether a called name can only be a member of an enum or union."""
     text = name.text
     return text not in (*FUNCTION_WORDS, *TYPE_WORDS) and context.find(text) is None
 
@@ -77,8 +84,8 @@ def open_ended(context: Context, node: syntax.Expr) -> bool:
 
 
 def wanted_of(node: syntax.Expr, kind: Type | None) -> Type | None:
-    """The expected type of ``node`` next to something of type ``kind``, in a position that accepts
-    a plain value together with an option.
+    """Returns the expected type of ``node`` beside an operand of type ``kind``, in a position that
+    accepts both a plain value and an option.
     """
     if isinstance(node, syntax.Nothing) and kind is not None and not isinstance(kind, Option):
         return Option(kind)
@@ -88,9 +95,10 @@ def wanted_of(node: syntax.Expr, kind: Type | None) -> Type | None:
 def pair(
     context: Context, left: syntax.Expr, right: syntax.Expr, expected: Type | None = None
 ) -> tuple[Operand | None, Operand | None]:
-    """Two operands that should have one type; each may determine the type of the other.
+    """Elaborates two operands that should have the same type. Each of them may determine the type
+    of the other.
 
-    If one is wrong, the other is skipped if it depends on it.
+    If one operand is wrong and the other needs its type, the other is skipped.
     """
     swapped = need(context, left) > need(context, right)
     first_node, second_node = (right, left) if swapped else (left, right)

@@ -1,4 +1,4 @@
-"""Constants and constant expressions, evaluated on first use."""
+"""Evaluates constants and constant expressions when they are first used."""
 
 from __future__ import annotations
 
@@ -28,7 +28,9 @@ from fencepost.spec.text.source import Span
 def constant(
     context: Context, node: syntax.Expr, expected: Type | None, holder: str = ""
 ) -> tuple[Type, Value] | None:
-    """The type and value of a constant expression."""
+    """Evaluates a constant expression. Returns its type and value, or None if a mistake was
+    reported.
+    """
     inside = Context(
         context.work, context.module, Position("constant"), expanding=context.expanding
     )
@@ -51,7 +53,7 @@ def constant(
 
 
 def effort(expr: ir.Expr) -> int:
-    """Upper bound of the number of nodes evaluated for the value of an expression."""
+    """Returns an upper bound on the number of nodes visited while ``expr`` is evaluated."""
     rounds, total = 1, 1
     if isinstance(expr, ir.BuildMap) and isinstance(expr.type, Map):
         rounds = cardinality(expr.type.key)
@@ -64,7 +66,7 @@ def effort(expr: ir.Expr) -> int:
 
 
 def integer(context: Context, node: syntax.Expr) -> int | None:
-    """The value of a constant integer expression. A literal may be of any size."""
+    """Evaluates a constant integer expression. A literal may be of any size."""
     if isinstance(node, syntax.Integer):
         return node.value
     result = constant(context, node, None)
@@ -80,7 +82,9 @@ def integer(context: Context, node: syntax.Expr) -> int | None:
 
 
 def value_of(work: Elaboration, entity: ConstEntity) -> tuple[Type, Value] | None:
-    """Type and value of a declared constant. An integer's type contains only its value."""
+    """Returns the type and value of a declared constant. The type of an integer contains only that
+    integer.
+    """
     if entity.state is Pending.RESOLVING:
         circle = work.circle(entity)
         work.report("F207", entity.span, f'the constant "{entity.name}" depends on itself{circle}')
@@ -101,7 +105,9 @@ def value_of(work: Elaboration, entity: ConstEntity) -> tuple[Type, Value] | Non
 
 
 def symbol(context: Context, entity: ConstEntity, span: Span) -> Operand | None:
-    """A symbolic constant as a value. Reports F804 where a value must be known before the run."""
+    """Elaborates a symbolic constant to a value. Reports F804 in positions that need a value known
+    before the run.
+    """
     if entity.symbol is None or entity.type is None:
         return None
     if context.position.place == "constant" and not context.position.symbolic:
@@ -117,7 +123,7 @@ def symbol(context: Context, entity: ConstEntity, span: Span) -> Operand | None:
 
 
 def _make_symbolic(context: Context, entity: ConstEntity, node: syntax.Expr) -> None:
-    """Gives a symbolic constant its type and number; its condition is checked later."""
+    """Gives a symbolic constant its type and its number. Its condition is checked later."""
     free = isinstance(node, syntax.Name) and node.text == "int"
     kind = None if free else context.resolve(node)
     if kind is None and not free:

@@ -1,4 +1,4 @@
-"""Values of records and variants, in the syntax of calls."""
+"""Elaborates the construction of records and variants, which is written like a call."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def variant(
 
 
 def _ordinary_ghost(fields: tuple[Field, ...], parts: list[Operand]) -> Ghost | None:
-    """The first ghost that flows into a non-ghost field."""
+    """Returns the first ghost value that flows into a field that is not ghost, or None."""
     return first_ghost(
         *(part for field, part in zip(fields, parts, strict=True) if not field.ghost)
     )
@@ -51,7 +51,9 @@ def _ordinary_ghost(fields: tuple[Field, ...], parts: list[Operand]) -> Ghost | 
 def _fields(
     context: Context, kind: Type, name: str, fields: tuple[Field, ...], node: syntax.Call
 ) -> list[Operand] | None:
-    """The values of the fields in order, from positional or named arguments."""
+    """Elaborates the values of the fields, in declaration order, from positional or named
+    arguments. Returns None if a value is missing or wrong.
+    """
     notes = declaration(context, kind)
     path = (name,) if isinstance(kind, Union) else ()
     arguments = _given(context, name, [field.name for field in fields], node, notes)
@@ -73,7 +75,9 @@ def _fields(
 def _given(
     context: Context, name: str, names: list[str], node: syntax.Call, notes: tuple[Note, ...]
 ) -> dict[str, syntax.Argument]:
-    """The arguments by the names of their fields; mistakes are reported here."""
+    """Maps each field name to its argument. Reports superfluous, repeated, missing and unknown
+    fields.
+    """
     arguments: dict[str, syntax.Argument] = {}
     good = True
     listed = f"{name}({', '.join(names)})" if names else f"{name}, without brackets"

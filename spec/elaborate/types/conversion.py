@@ -1,5 +1,5 @@
-"""Conversion of values between types of different modules. A refinement identifies members of enums
-and unions by name, and records by their fields.
+"""Converts values between the types of different modules. A refinement matches members of enums and
+unions by name, and records by the names of their fields.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from fencepost.spec.text.source import Span
 
 
 def converted(context: Context, expr: ir.Expr, target: Type, span: Span) -> ir.Expr | None:
-    """``expr`` as a value of a type that differs from ``target`` only in ranges and capacities.
-    None if some member or field has no counterpart.
+    """Converts ``expr`` to a type that differs from ``target`` only in ranges and capacities.
+    Returns None if a member or field has no counterpart.
     """
     if not _convertible(expr.type, target):
         return None
@@ -121,7 +121,7 @@ def _made(context: Context, expr: ir.Expr, target: Type, span: Span) -> ir.Expr:
 
 
 def _variant(context: Context, expr: ir.Expr, tag: int, target: Union, span: Span) -> ir.Expr:
-    """``expr``, whose tag is known to be ``tag``, as a value of ``target``."""
+    """Converts ``expr``, whose tag is known to be ``tag``, to ``target``."""
     assert isinstance(expr.type, Union)
     variant = expr.type.variants[tag]
     positions = {field.name: number for number, field in enumerate(variant.fields)}

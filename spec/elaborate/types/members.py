@@ -1,4 +1,6 @@
-"""Members of enums and unions, and the meaning of a member's name where a type is expected."""
+"""Resolves members of enums and unions, and determines which member a name denotes where a type is
+expected.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,7 @@ from fencepost.spec.text.source import Span
 
 
 def member_names(kind: Type | None) -> tuple[str, ...]:
-    """The members of an enum or the variants of a union; () for any other type."""
+    """Returns the names of an enum's members or a union's variants, and () for any other type."""
     match kind:
         case Nominal(members=names):
             return names
@@ -25,7 +27,9 @@ def member_names(kind: Type | None) -> tuple[str, ...]:
 
 
 def member_of(context: Context, node: syntax.Expr, kind: Type) -> int | None:
-    """The number of the member of ``kind`` that ``node`` names after ``is`` or in a pattern."""
+    """Returns the index of the member of ``kind`` that ``node`` names after ``is`` or in a pattern.
+    Returns None if a mistake was reported.
+    """
     if not isinstance(kind, Nominal | Union):
         hint = "; `!` unwraps an option" if isinstance(kind, Option) else ""
         if isinstance(kind, Option) and isinstance(node, syntax.Name) and node.text == "None":
@@ -46,7 +50,9 @@ def member_of(context: Context, node: syntax.Expr, kind: Type) -> int | None:
 
 
 def _is_one_of_alike(context: Context, kind: Nominal | Union, index: int, span: Span) -> bool:
-    """Whether a named value belongs to a symmetric type, which is reported (F803)."""
+    """Whether the member belongs to a symmetric type and must not be named here. If so, reports
+    F803, because the values of a symmetric type are interchangeable.
+    """
     if context.position.apart or not isinstance(kind, Enum) or not kind.symmetric:
         return False
     message = (
@@ -59,7 +65,9 @@ def _is_one_of_alike(context: Context, kind: Nominal | Union, index: int, span: 
 
 
 def index_of(context: Context, name: syntax.Name, kind: Nominal | Union) -> int | None:
-    """The number of the member of ``kind`` called ``name``. Reports F211 if there is none."""
+    """Returns the index of the member of ``kind`` called ``name``. Reports F211 if there is no such
+    member.
+    """
     names = member_names(kind)
     if name.text in names:
         context.part(name, kind, name.text)
@@ -72,7 +80,7 @@ def index_of(context: Context, name: syntax.Name, kind: Nominal | Union) -> int 
 
 
 def _names_type(context: Context, base: syntax.Expr, kind: Type) -> bool:
-    """Whether ``base``, before a member, is the type ``kind`` or a module that contains it."""
+    """Checks whether ``base``, written before a member, names the type ``kind`` or a module."""
     if isinstance(base, syntax.Name):
         entity = context.look_up(base)
         if isinstance(entity, ModuleEntity):
@@ -92,11 +100,11 @@ def _names_type(context: Context, base: syntax.Expr, kind: Type) -> bool:
 def member_named(
     context: Context, name: syntax.Name, expected: Type | None
 ) -> tuple[Nominal | Union, int] | None:
-    """The member that a bare name denotes, and its type.
+    """Returns the member that a bare name denotes, together with its type.
 
-    A member of the expected type takes precedence over the only member with that name. Reports a
-    name that several types share (F209). Returns None without a report for a name that is not a
-    member.
+    A member of the expected type takes precedence. Otherwise the name must belong to exactly one
+    type; a name that several types share is reported (F209). Returns None without a report if the
+    name is not a member.
     """
     text = name.text
     if isinstance(expected, Option):
@@ -126,7 +134,7 @@ def _member(context: Context, member: MemberEntity) -> tuple[Nominal | Union, in
 
 
 def member_value(context: Context, kind: Nominal | Union, index: int, span: Span) -> Operand | None:
-    """Member number ``index`` of an enum, or a variant without fields."""
+    """Elaborates a member of an enum, or a variant without fields, from its index."""
     if _is_one_of_alike(context, kind, index, span):
         return None
     if isinstance(kind, Nominal):

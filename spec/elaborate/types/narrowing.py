@@ -1,7 +1,7 @@
-"""Facts about the tags of union values that follow from a condition or its negation.
+"""Derives facts about the tags of union values from a condition or its negation.
 
-A fact is stored under the expression that reads the value, without its guards (see `reading`). Two
-mentions of ``log[i]`` are then equal although each has a guard of its own.
+The key of a fact is the expression that reads the value, stripped of its guards (see `reading`). As
+a result, two mentions of ``log[i]`` have the same key although each has a guard of its own.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ Facts = Mapping[ir.Expr, frozenset[int]]
 
 
 def reading(expr: ir.Expr) -> ir.Expr:
-    """``expr`` without the guards and bindings that make it total. Equal values have equal
+    """Strips ``expr`` of the guards and bindings that make it total. Equal values have equal
     readings.
     """
     return _reading(expr, {})
@@ -39,7 +39,7 @@ def _reading(expr: ir.Expr, bound: Mapping[int, ir.Expr]) -> ir.Expr:
 
 
 def when(condition: ir.Expr, holds: bool) -> Facts:
-    """The tags that union values can have if ``condition`` holds, or if it does not."""
+    """Returns the tags that union values can have if ``condition`` is true (``holds``) or false."""
     return _when(condition, holds, {})
 
 
@@ -67,7 +67,7 @@ def _when(condition: ir.Expr, holds: bool, bound: Mapping[int, ir.Expr]) -> Fact
 
 
 def _every(each: Sequence[Facts]) -> Facts:
-    """Facts that follow if all of several sets of facts hold."""
+    """Combines several sets of facts that all hold."""
     merged: dict[ir.Expr, frozenset[int]] = {}
     for facts in each:
         for expr, tags in facts.items():
@@ -76,13 +76,13 @@ def _every(each: Sequence[Facts]) -> Facts:
 
 
 def _some(each: Sequence[Facts]) -> Facts:
-    """Facts that follow if at least one of several sets of facts holds."""
+    """Combines several sets of facts of which at least one holds."""
     shared = set(each[0]).intersection(*each[1:]) if each else set[ir.Expr]()
     return {expr: frozenset[int]().union(*(facts[expr] for facts in each)) for expr in shared}
 
 
 def mentions(expr: ir.Expr, variables: Container[int]) -> bool:
-    """Whether a fact about ``expr`` (a reading) may change with one of ``variables``."""
+    """Whether a change to one of ``variables`` may invalidate a fact about the reading ``expr``."""
     match expr:
         case ir.Variable(index=index):
             return index in variables
@@ -91,5 +91,5 @@ def mentions(expr: ir.Expr, variables: Container[int]) -> bool:
         case ir.GetField() | ir.Payload() | ir.Content() | ir.At() | ir.Get():
             return any(mentions(part, variables) for part in operands(expr))
         case _:
-            # A more complicated reading is dropped whenever a variable changes.
+            # Facts about more complicated readings are dropped whenever a variable changes.
             return True

@@ -1,8 +1,8 @@
-"""Partial operations, with their definedness as an explicit condition.
+"""Makes partial operations total by turning their definedness into an explicit condition.
 
-Every function here builds core expressions that cannot be undefined: a partial operation is the
-body of a `Demand` of its precondition. Anything that follows from literals alone is evaluated at
-once (`settled`).
+Every function here builds core expressions that cannot be undefined: a partial operation becomes
+the body of a `Demand` for its precondition. An operation on literals is evaluated immediately
+(`settled`).
 """
 
 from __future__ import annotations
@@ -36,7 +36,9 @@ from fencepost.spec.text.source import Span
 
 
 def bound(context: Context, expr: ir.Expr, build: Callable[[ir.Expr], ir.Expr]) -> ir.Expr:
-    """``build`` of ``expr``, which it may use any number of times: ``expr`` is evaluated once."""
+    """Calls ``build`` with an expression for the value of ``expr``. The result may use it any
+    number of times, but ``expr`` is evaluated only once.
+    """
     if isinstance(expr, ir.Literal | ir.Local | ir.Variable):
         return build(expr)
     slot = context.work.slot()
@@ -45,7 +47,9 @@ def bound(context: Context, expr: ir.Expr, build: Callable[[ir.Expr], ir.Expr]) 
 
 
 def settled(expr: ir.Expr, *operands: ir.Expr) -> ir.Expr:
-    """``expr``, or its value if all its operands are literals and it has one."""
+    """Evaluates ``expr`` if all its operands are literals. Returns ``expr`` itself if they are not,
+    or if it has no value.
+    """
     if not all(isinstance(operand, ir.Literal) for operand in operands):
         return expr
     try:
@@ -59,12 +63,12 @@ def settled(expr: ir.Expr, *operands: ir.Expr) -> ir.Expr:
 
 
 def number(value: int, span: Span | None = None) -> ir.Literal:
-    """An integer literal of the core, with the tightest type."""
+    """Returns an integer literal of the core with the tightest type."""
     return ir.Literal(Int(value, value), value, span=span)
 
 
 def integer_of(expr: ir.Expr) -> int | None:
-    """The value of an integer literal of the core; None for other expressions."""
+    """Returns the value of an integer literal of the core, or None for any other expression."""
     if isinstance(expr, ir.Literal) and isinstance(expr.type, Integer):
         assert isinstance(expr.value, int)
         return expr.value
@@ -82,14 +86,15 @@ def coerced(
     holder: str = "",
     *notes: Note,
 ) -> Operand | None:
-    """``operand`` as a value of ``target``.
+    """Converts ``operand`` to ``target``.
 
-    A value that may lie outside the target's range or capacity is checked at run time. A type of
-    another shape is a static error (F301), and so is a literal out of range (F701). ``holder``
-    names the destination of the value ("hour") in messages.
+    A value that may lie outside the target's range or capacity is checked at run time. A type of a
+    different shape is a static error (F301), and so is a literal that is out of range (F701).
+    ``holder`` names the destination of the value in messages, for example "hour".
 
-    If a symbolic constant was given a value, a literal may come from it. Then a literal out of
-    range is an evaluation error as well, as in a run for all values.
+    If a symbolic constant was given a value, a literal may stem from that value. In that case, a
+    literal that is out of range is an evaluation error, too, as it would be in a run for all
+    values.
     """
     if operand is None:
         return None
@@ -131,7 +136,9 @@ def coerced(
 def same_kind(
     context: Context, kind: Type, target: Type, span: Span, holds: str, *notes: Note
 ) -> bool:
-    """Whether the types differ only in ranges and capacities. Reports F301 if they do not."""
+    """Whether the types differ only in ranges and capacities. Reports F301 if they differ
+    otherwise.
+    """
     if same_shape(kind, target):
         return True
     hint = ""
@@ -145,7 +152,9 @@ def same_kind(
 
 
 def _fitted(context: Context, expr: ir.Expr, target: Type, span: Span, holds: str) -> ir.Expr:
-    """``expr``, of the same shape, as a value of ``target``; checked if it may not fit."""
+    """Converts ``expr`` to ``target``, which has the same shape. Adds a run-time check if the value
+    may not fit.
+    """
     if within(expr.type, target):
         return ir.Convert(target, expr, span=span)
     code = "F901" if isinstance(target, Int) else "F902"
@@ -162,7 +171,7 @@ def _fitted(context: Context, expr: ir.Expr, target: Type, span: Span, holds: st
 def unified(
     context: Context, left: Operand, right: Operand, span: Span, action: str
 ) -> tuple[Operand, Operand, Type] | None:
-    """Both operands as values of their common type. Reports F302 if there is none."""
+    """Converts both operands to their common type. Reports F302 if they have none."""
     target = join(left.type, right.type)
     if target is None:
         context.report(
@@ -176,7 +185,7 @@ def unified(
 
 
 def _strangers(left: Type, right: Type) -> str:
-    """The reason why values of the two types cannot be combined."""
+    """Returns the reason why values of the two types cannot be combined, for a message."""
     match left, right:
         case (Machine() as machine, Int()) | (Int(), Machine() as machine):
             return f"do not mix: {describe(machine)}(...) or int(...) converts"
@@ -187,7 +196,7 @@ def _strangers(left: Type, right: Type) -> str:
 
 
 def widened(operand: Operand, target: Type) -> Operand:
-    """``operand`` as a value of a type that contains all values of its own type."""
+    """Converts ``operand`` to a type that contains all values of its own type."""
     expr = operand.expr
     if expr.type == target:
         return operand
@@ -204,14 +213,16 @@ def widened(operand: Operand, target: Type) -> Operand:
 
 
 def size(collection: ir.Expr) -> ir.Expr:
-    """The number of elements of a collection, with its range as the type."""
+    """Returns the number of elements of a collection. The range of possible sizes is its type."""
     kind = as_collection(collection.type)
     length = ir.Size(Int(0, min(most(kind), INT64_HIGH)), collection, span=collection.span)
     return settled(length, collection)
 
 
 def in_bounds(sequence: ir.Expr, index: ir.Expr) -> ir.Expr:
-    """Whether ``index`` is a position of ``sequence``; both are used more than once."""
+    """Tests whether ``index`` is a position of ``sequence``. The test may use both of them more
+    than once.
+    """
     tests: list[ir.Expr] = [ir.Less(index, size(sequence))]
     if not (isinstance(index.type, Int) and index.type.low >= 0):
         tests.insert(0, ir.Less(number(0), index, or_equal=True))
@@ -256,7 +267,7 @@ def end_of(context: Context, sequence: ir.Expr, first: bool, span: Span) -> ir.E
 
 
 def content(context: Context, option: ir.Expr, span: Span, site: int) -> ir.Expr:
-    """The content of ``option``; none is the evaluation error ``site``."""
+    """Unwraps ``option``. If it is none, that is the evaluation error ``site``."""
     assert isinstance(option.type, Option)
     element = option.type.element
     return bound(
@@ -300,7 +311,7 @@ def quotient(
 
 
 def in_64_bits(context: Context, low: int, high: int, span: Span) -> Int | None:
-    """``low..high`` as a type. Reports F702 if it exceeds 64 bits."""
+    """Returns the type ``low..high``. Reports F702 if it does not fit in 64 bits."""
     if low < INT64_LOW or high > INT64_HIGH:
         value = f"is {low}" if low == high else f"could be anywhere in {low}..{high}"
         context.report("F702", span, f"this {value}, which does not fit in 64 bits")

@@ -1,6 +1,6 @@
-"""Type expressions, resolved on first use.
+"""Resolves type expressions when they are first used.
 
-Sizes are limited here, before anything is allocated.
+The sizes of types are limited here, before anything is allocated.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ _APPLIED = {
 
 
 def resolve(context: Context, node: syntax.Expr) -> Type | None:
-    """The type that ``node`` denotes. None if it is wrong, which has been reported."""
+    """Returns the type that ``node`` denotes, or None if a mistake was reported."""
     match node:
         case syntax.Name():
             return _named(context, node)
@@ -114,7 +114,7 @@ def _named(context: Context, node: syntax.Name) -> Type | None:
         case _:
             pass
     if text in TYPE_WORDS:
-        # The spec declares this word itself, which has been reported.
+        # The spec itself declares this word, and that was reported.
         return None
     local = context.local(node)
     if local is not None:
@@ -144,9 +144,10 @@ def _named(context: Context, node: syntax.Name) -> Type | None:
 
 
 def module_member(context: Context, node: syntax.Attribute) -> Entity | None:
-    """The entity that ``m.name`` denotes if ``m`` is an imported module, else None.
+    """Returns the entity that ``m.name`` denotes if ``m`` is an imported module, and None
+    otherwise.
 
-    If the module lacks the name, that is reported and the result is a `BrokenEntity`.
+    If the module does not contain the name, reports this and returns a `BrokenEntity`.
     """
     if not isinstance(node.base, syntax.Name) or node.base.text in context.locals:
         return None
@@ -250,7 +251,7 @@ def _set(
 
 
 def type_of(work: Elaboration, entity: TypeEntity) -> Type | None:
-    """The type that a declaration creates."""
+    """Returns the type that a declaration creates, or None if the declaration is wrong."""
     if entity.state is Pending.RESOLVING:
         circle = work.circle(entity)
         message = (
@@ -270,7 +271,9 @@ def type_of(work: Elaboration, entity: TypeEntity) -> Type | None:
 
 
 def declaration(context: Context, kind: Type) -> tuple[Note, ...]:
-    """A note on the declaration of an enum, record or union, if it is visible from here."""
+    """Returns a note that points to the declaration of an enum, record or union, or () if it is not
+    visible in this module.
+    """
     for entity in (*context.module.names.values(), *context.module.imports.values()):
         named = isinstance(entity, TypeEntity) and not isinstance(entity.decl, syntax.TypeDecl)
         if isinstance(entity, TypeEntity) and named and entity.type == kind:
