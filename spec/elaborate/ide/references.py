@@ -1,7 +1,7 @@
-"""Definitions, references and types of expressions, by position in the text.
+"""Finds definitions, references and types of expressions by their position in the text.
 
-Used by editors and other position-based tools. Everything comes from the surface tree and from what
-a `Recorder` noted; nothing is resolved a second time.
+Editors and other position-based tools use this index. It is derived from the surface tree and from
+the notes of a `Recorder`; nothing is resolved a second time.
 """
 
 from __future__ import annotations
@@ -45,20 +45,20 @@ _Declared: TypeAlias = "tuple[str, Kind, syntax.Node | None]"
 Declared: TypeAlias = dict[
     FilePath, tuple[syntax.File, tuple[tuple[Span, _Declared, str | None], ...]]
 ]
-"""The declarations of each file, with their docstrings. A caller that keeps one has only changed
-files visited again.
+"""The declarations of each file, with their docstrings. If a caller keeps this mapping, only files
+that changed are visited again.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Declaration:
-    """A declared name. ``span`` is the span of the name in its declaration, or the start of the
-    file for a module; it is unique.
+    """A declared name. ``span`` is unique: it is the span of the name in its declaration or, for a
+    module, the start of the file.
 
-    ``types`` are its types as text: none if it has no type or the spec is wrong, several if a
-    module is instantiated in several ways. ``docstring`` is that of a module, or the comment lines
-    right above the line of the declaration. ``node`` is the declaring node, None for a module that
-    is a file.
+    ``types`` are the types of the name as text. The tuple is empty if the name has no type or the
+    spec is wrong, and has several items if a module is instantiated in several ways. ``docstring``
+    is the docstring of a module, or the comment lines directly above any other declaration.
+    ``node`` is the declaring node, or None for a module that is a file.
     """
 
     name: str
@@ -71,9 +71,12 @@ class Declaration:
 
 @dataclass(frozen=True, slots=True)
 class References:
-    """The declarations of a program by the spans of their names; the declarations that each use
-    denotes, by its span; the types of expressions as text, by span; and the types themselves of
-    expressions and declarations.
+    """An index of a program by position in the text.
+
+    ``declarations`` maps the span of each declared name to its declaration, and ``uses`` maps the
+    span of each use to the declarations that it denotes. ``types`` maps the spans of expressions to
+    their types as text. ``values`` maps the spans of expressions and declarations to the types
+    themselves.
     """
 
     declarations: Mapping[Span, Declaration]
@@ -82,8 +85,8 @@ class References:
     values: Mapping[Span, tuple[Type, ...]]
 
     def definition_at(self, source: Source, offset: int) -> tuple[Declaration, ...]:
-        """The declarations that the name at a character offset denotes or declares; () without a
-        name.
+        """Returns the declarations that the name at a character offset denotes or declares, or ()
+        if there is no name at the offset.
 
         There are several if a module is instantiated in several ways, or if a field belongs to
         several variants.
@@ -95,16 +98,16 @@ class References:
         return () if declared is None else (self.declarations[declared],)
 
     def references_of(self, declaration: Declaration) -> tuple[Span, ...]:
-        """The uses of a declaration, without the declaration itself, sorted by file and
-        position.
+        """Returns the spans where a declaration is used, sorted by file and position. The
+        declaration itself is not included.
         """
         spans = [span for span, meant in self.uses.items() if declaration in meant]
         return tuple(sorted(spans, key=_order))
 
     def renaming(self, declaration: Declaration) -> tuple[Span, ...]:
-        """Every span to change when a declaration is renamed, sorted by file and position.
+        """Returns all spans to change when a declaration is renamed, sorted by file and position.
 
-        If a name denotes several declarations at once, all of them change.
+        If a name denotes several declarations at once, all of these declarations are renamed.
         """
         renamed = {declaration}
         spans: set[Span] = set()
@@ -117,7 +120,9 @@ class References:
         return tuple(sorted(spans | {other.span for other in renamed}, key=_order))
 
     def type_at(self, source: Source, offset: int) -> tuple[str, ...]:
-        """The types of the innermost expression, or else of the name, at a character offset."""
+        """Returns the types of the innermost expression at a character offset, or those of the name
+        if no expression is there.
+        """
         span = _innermost(self.types, source, offset)
         name = _innermost(self.uses, source, offset) or _innermost(
             self.declarations, source, offset
@@ -133,8 +138,9 @@ def _order(span: Span) -> tuple[str, int]:
 
 
 def _innermost(spans: Iterable[Span], source: Source, offset: int) -> Span | None:
-    """The shortest of ``spans`` around an offset. A span that ends at the offset counts, since
-    editors put the cursor after a name, unless another span continues.
+    """Returns the shortest of ``spans`` around an offset, or None. A span that ends at the offset
+    counts as well, because editors put the cursor after a name, but a span that continues takes
+    precedence.
     """
     around = [span for span in spans if span.source is source and span.start <= offset <= span.end]
     return min(
@@ -145,17 +151,18 @@ def _innermost(spans: Iterable[Span], source: Source, offset: int) -> Span | Non
 
 
 def references(files: Files, recorder: Recorder, declared: Declared | None = None) -> References:
-    """Interprets the recorded notes of the builds of a program, in order.
+    """Interprets the notes that were recorded during the builds of a program, in order.
 
-    ``declared`` is used for unchanged files, and updated.
+    ``declared`` supplies the declarations of unchanged files, and is updated.
     """
     return _Index(files, recorder, {} if declared is None else declared).references()
 
 
 @dataclass(slots=True)
 class _Index:
-    """Builds the index. A declaration is identified by its span; ``made`` maps types to the spans
-    of their parts, by path.
+    """Builds the index. The span of a declaration identifies it. ``made`` maps each type to a list
+    with one dictionary for every declaration that creates it; the dictionary maps the paths of the
+    type's parts to their spans.
     """
 
     files: Files
@@ -188,7 +195,7 @@ class _Index:
         for name, meant, module in self.recorder.names:
             span = meant.span if isinstance(meant, LocalName) else declared_at(meant, module)
             self.uses[name.span][span] = None
-        # Compare types as rarely as possible: they may be large.
+        # Types may be large, so compare them as rarely as possible.
         parts = {(id(note[0]), id(note[1]), note[2]): note for note in self.recorder.parts}
         for name, kind, inside in parts.values():
             for places in self.made.get(kind, ()):
@@ -221,7 +228,7 @@ class _Index:
     # ------------------------------------------------------------ declarations
 
     def _imported(self) -> None:
-        """The last part of an import's path denotes the file."""
+        """Records that the last part of an import's path denotes the imported file."""
         for path, file in self.files.files.items():
             for node in file.declarations:
                 if not isinstance(node, syntax.Import):
@@ -257,7 +264,7 @@ class _Index:
                 pass
 
     def _made(self, entity: TypeEntity) -> None:
-        """Records the parts of the type that a declaration creates."""
+        """Records the parts of the type that the declaration of ``entity`` creates."""
         kind = entity.type
         spans: dict[Path, Span] = {(): entity.span}
         match kind, entity.decl:
@@ -290,7 +297,9 @@ class _Index:
     # ------------------------------------------------------------ checks
 
     def _checks(self) -> None:
-        """Records the names in the items of checks, looked up in the root by their paths."""
+        """Records the names in the items of checks and scenarios. Their paths are looked up from
+        the root module.
+        """
         roots = [
             instance for instance in self.recorder.instances if instance.path == self.files.root
         ]
@@ -315,7 +324,7 @@ class _Index:
                         pass
 
     def _acting(self, instance: Instance, path: tuple[syntax.Name, ...]) -> None:
-        """Records what each part of the dotted name of a role or action denotes."""
+        """Records what each part of a role's or action's dotted name denotes."""
         scope = {**instance.imports, **instance.names}
         for part in path:
             entity = scope.get(part.text)
@@ -349,15 +358,15 @@ class _Index:
 
 
 def _dotted(node: syntax.Expr) -> tuple[syntax.Name, ...]:
-    """The names in a dotted name."""
+    """Splits a dotted name into its parts."""
     if isinstance(node, syntax.Attribute):
         return (*_dotted(node.base), node.name)
     return (node,) if isinstance(node, syntax.Name) else ()
 
 
 def _named(instance: Instance, text: str) -> Iterator[Entity]:
-    """The entities that a name in a check may denote: a property of a role is named without the
-    role.
+    """Yields the entities that a name in a check may denote. The properties of a role are named
+    without the role.
     """
     for names in (instance.names, instance.imports):
         if text in names:
@@ -368,17 +377,19 @@ def _named(instance: Instance, text: str) -> Iterator[Entity]:
 
 
 def _declared(module: str, file: syntax.File) -> Iterator[tuple[Span, _Declared, str | None]]:
-    """The declarations of a file, with their docstrings; the first at a position counts."""
+    """Yields the declarations of a file with their docstrings. If two have the same position, the
+    first one counts.
+    """
     yield Span(file.source, 0, 0), (module, "module", None), file.docstring
     for node in walk(file.declarations):
         whole = node if isinstance(node, syntax.Node) else None
         for name, kind in declared_names(node):
-            # An action's binders are visited as parameters before they are visited as binders.
+            # The binders of an action are visited twice: first as parameters, then as binders.
             yield name.span, (name.text, kind, whole), _comment_above(name.span)
 
 
 def declared_names(node: object) -> Iterator[tuple[syntax.Name, Kind]]:
-    """The names that a node itself declares, and their kinds."""
+    """Yields the names that ``node`` itself declares, with their kinds."""
     match node:
         case syntax.Const(name=name) | syntax.Param(name=name, kind="const"):
             yield name, "constant"
@@ -456,7 +467,9 @@ def declared_names(node: object) -> Iterator[tuple[syntax.Name, Kind]]:
 
 
 def _comment_above(span: Span) -> str | None:
-    """The comment lines right above a line, without their marks."""
+    """Returns the comment lines directly above the line of ``span``, without comment marks, or None
+    if there are none.
+    """
     lines: list[str] = []
     number = span.line - 1
     while number > 0:

@@ -1,4 +1,6 @@
-"""Everything known about the text of a spec, correct or not, above all for editors."""
+"""Collects everything that is known about the text of a spec, whether or not the spec is correct.
+Editors are the main users.
+"""
 
 from __future__ import annotations
 
@@ -21,13 +23,13 @@ _HEADS = (
     syntax.Binder, syntax.Choices, syntax.Let, syntax.Parameter, syntax.Pattern, syntax.Pick,
     syntax.Receive,
 )  # fmt: skip
-"""Nodes that bind names for what follows them in the same parent."""
+"""Nodes that bind names for the nodes after them in the same parent."""
 
 
 @dataclass(frozen=True, slots=True)
 class Survey:
-    """The files of a spec, what is known by position, the problems found so far, and the instances
-    of its modules, the root's first.
+    """The result of a survey: the files of the spec, an index by position, the problems found, and
+    the instances of the modules, beginning with those of the root.
     """
 
     files: Files
@@ -38,7 +40,7 @@ class Survey:
 
 @dataclass(frozen=True, slots=True)
 class SurveyCache:
-    """Data about files kept from one survey to the next."""
+    """Data about files that is kept from one survey to the next."""
 
     trees: Trees = field(default_factory=Trees)
     declared: Declared = field(default_factory=Declared)
@@ -53,10 +55,11 @@ def survey(
 ) -> Survey:
     """Reads a spec with its imports and resolves its names.
 
-    ``unsaved`` are texts that replace files, by path; ``engines`` are as for `load`; ``kept`` holds
-    data from earlier surveys. Anything hidden by a mistake is unknown; everything else is known.
+    ``unsaved`` maps paths to texts that replace the files. ``engines`` has the same meaning as for
+    `load`. ``kept`` holds data from earlier surveys. Only what a mistake hides remains unknown.
+
     The spec is built for its first check, and for every other check that gives a constant a value
-    by name. Scenarios are built along, with their own constants if they give some. Raises Rejected
+    by name. Scenarios are built as well, with their own constants if they set any. Raises Rejected
     only if the root file cannot be read.
     """
     files = read_files(path, search, unsaved, None if kept is None else kept.trees)
@@ -88,8 +91,8 @@ def _names_something(check: Check) -> bool:
 
 
 def path_to(tree: syntax.File, name: str) -> tuple[syntax.Node, ...]:
-    """The nodes around the only name with this text, from the declaration to the name itself; () if
-    there is none.
+    """Returns the nodes from the declaration down to the only name with this text, or () if there
+    is no such name.
     """
     stack: list[tuple[syntax.Node, ...]] = [(node,) for node in tree.declarations]
     while stack:
@@ -101,11 +104,13 @@ def path_to(tree: syntax.File, name: str) -> tuple[syntax.Node, ...]:
 
 
 def locals_of(path: tuple[syntax.Node, ...]) -> Iterator[syntax.Name]:
-    """The locals and parameters visible to the last node of a path, innermost last."""
+    """Yields the locals and parameters that are visible to the last node of a path, from the
+    outermost to the innermost.
+    """
     for node, inner in pairwise(path):
         if isinstance(node, syntax.Binder | syntax.Let | syntax.Parameter | syntax.Pattern):
             continue
-        # The binders of a comprehension come after its element.
+        # The binders of a comprehension are written after its element.
         all_visible = isinstance(node, syntax.Comprehension)
         if isinstance(node, syntax.LetIn) and inner is node.body:
             yield node.name
