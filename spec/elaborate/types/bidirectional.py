@@ -84,7 +84,7 @@ def open_ended(context: Context, node: syntax.Expr) -> bool:
 
 
 def wanted_of(node: syntax.Expr, kind: Type | None) -> Type | None:
-    """Returns the expected type of ``node`` beside an operand of type ``kind``, in a position that
+    """Returns the expected type of ``node`` next to an operand of type ``kind``, in a position that
     accepts both a plain value and an option.
     """
     if isinstance(node, syntax.Nothing) and kind is not None and not isinstance(kind, Option):

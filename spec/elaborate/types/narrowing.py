@@ -76,7 +76,7 @@ def _every(each: Sequence[Facts]) -> Facts:
 
 
 def _some(each: Sequence[Facts]) -> Facts:
-    """Combines several sets of facts of which at least one holds."""
+    """Combines alternative sets of facts, at least one of which holds."""
     shared = set(each[0]).intersection(*each[1:]) if each else set[ir.Expr]()
     return {expr: frozenset[int]().union(*(facts[expr] for facts in each)) for expr in shared}
 
