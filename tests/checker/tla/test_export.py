@@ -145,7 +145,7 @@ FORMS = [
     ("x += 1", "x' = Within(x + 1, 0..3)"),
     ("let y = first(q); x = 1", "LET v == q[1] IN /\\ Defined(v) /\\ x' = 1"),
     ("x += 1; require b; x = 0", "LET x_2 == Within(x + 1, 0..3) IN /\\ Defined(x_2) /\\ b"),
-    ("q[x] = true", 'Assert(x < Len(q), "evaluation error: the index lies outside'),
+    ("q[x] = true", 'Assert(x < Len(q), "evaluation error: the index is outside'),
     ("b = int8(x) > 0; x = 1", "b' = (x > 0)"),
     ("b = int8(w) > 0; x = 1", "b' = (Within(w, -128..127) > 0)"),
     # Loops evaluate their collection once.
