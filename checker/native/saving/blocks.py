@@ -1,7 +1,8 @@
-"""Files of states: compressed blocks, each of one level, with a digest of the whole.
+"""Files of states. A file consists of compressed blocks with states of one level each. One digest
+covers the whole file.
 
 The files contain only data. They are untrusted: a reader limits the size of blocks, and reports
-damage at the latest at the end.
+damage at the end of the file at the latest.
 """
 
 from __future__ import annotations
@@ -21,16 +22,18 @@ from fencepost.spec.text import inputs
 HEAD = struct.Struct("<III")
 """The header of a block: the level, the number of states, and the number of bytes."""
 OUTSIDE = 0
-"""The level number for states outside the constraints, which follow all levels."""
+"""The level number of states outside the constraints. These states follow those of all levels."""
 
 
 class Damaged(Exception):
-    """The content differs from what was written; the argument describes it."""
+    """The content of a file differs from what was written. The argument describes the
+    difference.
+    """
 
 
 class File(NamedTuple):
-    """A complete file: its name, size and SHA-256 in hexadecimal, or its CRC-32 in the first
-    format.
+    """A complete file with its name, its size and its digest. The digest is the SHA-256 in
+    hexadecimal, or the CRC-32 in the first format.
     """
 
     name: str
@@ -39,7 +42,7 @@ class File(NamedTuple):
 
 
 def packed(states: bytes) -> bytes:
-    """The compressed form of states in a block."""
+    """Returns states in the compressed form that a block contains."""
     return zlib.compress(states, 1)
 
 
@@ -53,7 +56,7 @@ class Writer:
         self._digest = hashlib.sha256()
 
     def add(self, level: int, count: int, data: bytes) -> None:
-        """Adds a block of ``count`` states in packed form."""
+        """Adds a block of ``count`` states; ``data`` is the result of `packed`."""
         for part in (HEAD.pack(level, count, len(data)), data):
             self._file.write(part)
             self._digest.update(part)
@@ -69,15 +72,15 @@ class Writer:
     def discard(self) -> None:
         """Removes the file."""
         with suppress(OSError):
-            # Buffered data may fail to be written again.
+            # Closing the file writes buffered data once more, which may fail again.
             self._file.close()
         with suppress(OSError):
             self._path.unlink()
 
 
 class Reader:
-    """Reads the blocks of a file in order, for states of ``state_bytes`` bytes. Raises `OSError`
-    and `Damaged`.
+    """Reads the blocks of a file in order. A state has ``state_bytes`` bytes. Raises `OSError` and
+    `Damaged`.
     """
 
     def __init__(self, folder: Path, file: File, state_bytes: int) -> None:
@@ -95,8 +98,8 @@ class Reader:
             raise
 
     def blocks(self, level: int, most: int) -> Iterator[tuple[bytes, int]]:
-        """The states of at most ``most`` further blocks of a level, with their numbers. Raises
-        `Damaged`.
+        """Yields at most ``most`` further blocks of a level: the states of the block, and their
+        number. Raises `Damaged`.
         """
         while self.level == level and most:
             most -= 1
@@ -113,8 +116,8 @@ class Reader:
             yield states, count
 
     def end(self) -> File:
-        """Closes the completely read file; returns it with the SHA-256 of its content. Raises
-        `Damaged`.
+        """Closes the file after it was read completely, and returns its description with the
+        SHA-256 of the data that was read. Raises `Damaged`.
         """
         self.close()
         if self.level is not None:
@@ -140,7 +143,7 @@ class Reader:
             raise Damaged(f"{self._told.name} has a block of {self._count} states")
 
     def _read(self, length: int) -> bytes:
-        # Limited to the rest of the file, regardless of the header.
+        # Never reads past the recorded size of the file, regardless of the header.
         data = self._file.read(min(length, self._told.bytes - self._bytes))
         if len(data) != length:
             raise Damaged(f"{self._told.name} is shorter than it was")

@@ -1,5 +1,5 @@
-"""The checkpoint folder of a search on this machine: files of states, and a manifest that names
-them and is replaced atomically.
+"""The checkpoint folder of a search on this machine. It contains files of states, and a manifest
+that names these files and is replaced atomically.
 
 Only files created by Fencepost are removed, and only after the checkpoint has been validated. One
 process at a time uses a folder.
@@ -31,18 +31,20 @@ from fencepost.spec.text.problem import Rejected
 
 FORMAT = 2
 UNSIGNED_FORMAT = 1
-"""The format before signatures, which can still be read."""
+"""The format used before manifests were signed, which can still be read."""
 MANIFEST, LOCK = "manifest.json", "lock"
 STATES = re.compile(r"states-\d{6,}-\d+-[0-9a-f]{12}")
-"""Matches names of files of states."""
+"""Matches the names of files of states."""
 OURS = re.compile(rf"{STATES.pattern}|{MANIFEST}|{MANIFEST}\.[0-9a-f]{{12}}|{LOCK}")
-"""Matches names of all files written here."""
+"""Matches the names of all files that are written here."""
 DIGEST = re.compile(r"[0-9a-f]{64}")
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """The files of one save: the levels up to ``level``, after those of the previous part."""
+    """The files of one save. They contain the levels after those of the previous part, up to
+    ``level``.
+    """
 
     level: int
     files: tuple[File, ...]
@@ -50,8 +52,8 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Saved:
-    """A saved search: ``seen`` counts visited states including those outside constraints;
-    ``unsigned`` if it depends on an unsigned checkpoint.
+    """A saved search. ``seen`` is the number of visited states, including those outside the
+    constraints. ``unsigned`` tells whether the search depends on an unsigned checkpoint.
     """
 
     account: Noted
@@ -104,22 +106,22 @@ class Folder:
             self._lock = None
 
     def unusable(self, why: str, *remarks: str) -> Rejected:
-        """The problem of a folder that cannot be used."""
+        """Returns the problem to report if the folder cannot be used."""
         return identity.unusable(f"the checkpoint {self.place}", why, *remarks)
 
     def path(self, file: File) -> Path:
-        """The path of a file."""
+        """Returns the path of a file."""
         return self._folder / file.name
 
     # ------------------------------------------------------------ writing
 
     def writer(self, level: int, worker: int) -> Writer:
-        """A new file for states up to a level. Raises `OSError`."""
+        """Creates a file for states up to a level. Raises `OSError`."""
         return Writer(self._folder / f"states-{level:06}-{worker}-{uuid.uuid4().hex[:12]}")
 
     def publish(self, account: Notes, seen: int, parts: Sequence[Part], *, unsigned: bool) -> None:
-        """Replaces the manifest; the files it names are on disk. ``unsigned``: the search depends
-        on an unsigned checkpoint. Raises `OSError`.
+        """Replaces the manifest. The files that the new manifest names must be on disk.
+        ``unsigned`` tells whether the search depends on an unsigned checkpoint. Raises `OSError`.
         """
         manifest = self._identity.notes | {
             "account": account,
@@ -129,7 +131,7 @@ class Folder:
         }
         content = self._identity.closed(manifest)
         if len(content) > inputs.Kind.MANIFEST.max_bytes:
-            # It could not be read again.
+            # A larger manifest could not be read again.
             raise OSError(errno.EFBIG, "the manifest is too large")
         temporary = self._folder / f"{MANIFEST}.{uuid.uuid4().hex[:12]}"
         try:
@@ -149,7 +151,7 @@ class Folder:
             os.close(folder)
 
     def tidy(self, keep: Container[str]) -> None:
-        """Removes leftovers of killed runs, except files of these names."""
+        """Removes files left over from killed runs, except the files named in ``keep``."""
         for name in os.listdir(self._folder):
             if OURS.fullmatch(name) and name not in (MANIFEST, LOCK) and name not in keep:
                 with suppress(OSError):
@@ -160,8 +162,9 @@ class Folder:
     def saved(
         self, account: Account, layout: Layout, sizes: Sizes, heed: Callable[[], None]
     ) -> Saved | None:
-        """The saved search, or None. ``account`` is that of a new search, ``sizes`` those of its
-        machine code. Raises what ``heed`` raises.
+        """Returns the saved search, or None if there is no manifest. ``account`` is the account of
+        a new search, and ``sizes`` are the sizes of its machine code. Also raises any exception
+        that ``heed`` raises.
         """
         try:
             content = inputs.content(self._folder / MANIFEST, inputs.Kind.MANIFEST, heed)
@@ -211,5 +214,5 @@ def _parts(manifest: Notes) -> tuple[Part, ...]:
 
 
 def reason(error: OSError | ValueError) -> str:
-    """The system's reason."""
+    """Returns the reason that the system gives for an error."""
     return (error.strerror if isinstance(error, OSError) else None) or "the system refuses"

@@ -1,4 +1,4 @@
-"""The identity of a saved search, and manifests with a MAC."""
+"""The identity of a saved search, and manifests that are authenticated by a MAC."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from fencepost.spec.text.problem import Problem, Rejected
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """Identifies the search of a checkpoint; ``form`` is the format's number, ``code`` the LLVM
-    text.
+    """Identifies the search of a checkpoint. ``form`` is the number of the format, and ``code`` is
+    the LLVM text.
     """
 
     form: int
@@ -49,7 +49,9 @@ class Identity:
         }
 
     def difference(self, theirs: Notes) -> str | None:
-        """The difference between a manifest and this search, or None."""
+        """Returns a description of the first difference between a manifest and this search, or None
+        if they match.
+        """
         mine = self.notes
         if self.unsigned_form is not None and theirs.get("format") == self.unsigned_form:
             mine["format"] = self.unsigned_form
@@ -98,7 +100,7 @@ class Identity:
             return None
 
     def _unsigned(self, text: bytes, outer: Mapping[str, Any]) -> str | None:
-        """Why a manifest cannot be trusted, or None if its MAC is right."""
+        """Returns the reason why a manifest cannot be trusted, or None if its MAC is right."""
         if "sha256" not in outer:
             return "it has an older, unsigned format"
         if "mac" not in outer:
@@ -113,7 +115,7 @@ class Identity:
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """A valid manifest; ``unsigned`` says why it cannot be trusted, or is None."""
+    """A valid manifest. ``unsigned`` is the reason why it cannot be trusted, or None."""
 
     notes: Notes
     unsigned: str | None
@@ -139,7 +141,7 @@ def _other_constant(theirs: Any, now: Mapping[str, str]) -> str:
 def identity(
     form: int, request: Request, code: str, purpose: Purpose, unsigned_form: int | None
 ) -> Identity:
-    """The identity of a request's search."""
+    """Returns the identity of the search that a request asks for."""
     model = request.model
     constants = {constant.path: show(constant.value, constant.type) for constant in model.constants}
     asked = describe(request)
@@ -147,7 +149,7 @@ def identity(
 
 
 def describe(request: Request) -> str:
-    """The objective of a search, as a text that distinguishes it from others."""
+    """Describes the objective of a search in a text that distinguishes it from other objectives."""
     properties = request.model.properties
     names = [properties[number].name or str(number) for number in sorted(request.properties)]
     if request.deadlock:
@@ -162,6 +164,6 @@ RESUME_UNSIGNED = "--resume-unsigned resumes it, and every report of that search
 
 
 def unusable(which: str, reason: str, *notes: str) -> Rejected:
-    """The problem of a checkpoint that cannot be used."""
+    """Returns the problem to report for a checkpoint that cannot be used."""
     message = f"{which} cannot be used: {reason}"
     return Rejected([Problem("F035", None, message, tuple((None, note) for note in notes))])

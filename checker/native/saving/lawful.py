@@ -1,7 +1,7 @@
-"""Checks that words from a file are packed states: machine code trusts its states, so words from
-elsewhere are checked first.
+"""Checks whether words from a file are packed states. Machine code trusts its states, so words from
+elsewhere must be checked first.
 
-`state` defines what a state is; machine code makes the same check for many at a time.
+`state` defines what a state is. Machine code makes the same check for many states at a time.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ class Unlawful(Exception):
 
 
 def state(layout: Layout, words: Sequence[int]) -> State:
-    """The state with these words. Raises `Unlawful` if there is none."""
+    """Returns the state that these words encode. Raises `Unlawful` if they encode none."""
     if len(words) != layout.words:
         raise Unlawful("it contains an incomplete state")
     try:
@@ -38,21 +38,21 @@ def state(layout: Layout, words: Sequence[int]) -> State:
 
 
 def text(layout: Layout) -> str:
-    """The machine code that recognises states of a layout."""
+    """Returns the LLVM text of the kernel that recognises states of a layout."""
     unit = Unit("lawful")
     define(unit, layout)
     return unit.text()
 
 
 def look_at(code: Code, layout: Layout, data: bytes) -> None:
-    """Checks that some bytes are a sequence of states; ``code`` is the code of `text`. Raises
+    """Checks that ``data`` is a sequence of states. ``code`` is the compiled code of `text`. Raises
     `Unlawful`.
     """
     count, rest = divmod(len(data), WORD // 8 * layout.words)
     if rest:
         raise Unlawful("it contains an incomplete state")
     valid = ctypes.c_int64(0)
-    # The address of the bytes: nothing is copied.
+    # The kernel gets the address of the bytes, so nothing is copied.
     code.lawful(data, count, ctypes.addressof(valid))
     if valid.value != count:
         raise Unlawful("it contains data that is not a state of this spec")

@@ -1,6 +1,6 @@
-"""Conversion of a search's account to JSON and back.
+"""Converts the account of a search to JSON and back.
 
-The input is untrusted: every number is validated.
+The input is untrusted, so every number is validated.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from fencepost.spec.records import dataclass
 Notes = dict[str, Any]
 """A JSON object."""
 LIMIT = 1 << 63
-"""Exclusive upper bound of all numbers."""
+"""The exclusive upper bound of numbers outside of lists."""
 
 
 class Counted(NamedTuple):
-    """Further counts of a saved search."""
+    """The counts of a saved search that supplement its tally."""
 
     transitions: int = 0
     stuck: int = 0
@@ -33,15 +33,16 @@ class Counted(NamedTuple):
 
 
 class Malformed(Exception):
-    """The notes are not an account of this search; the argument says why."""
+    """The notes are not an account of this search. The argument says why."""
 
 
 @dataclass(frozen=True, slots=True)
 class Noted:
-    """The account of a search that has judged the last of its ``levels``.
+    """The account of a search that has judged all of its ``levels``.
 
-    ``levels`` holds the number of states per level, ``transitions`` the number of steps from each
-    but the last; ``orbits`` is as in `Account`, and ``tally`` that of the explorer.
+    ``levels`` holds the number of states of each level, and ``transitions`` the number of steps
+    from each level except the last. ``orbits`` has the same meaning as in `Account`. ``tally`` is
+    the combined tally of the explorer's workers.
     """
 
     levels: tuple[int, ...]
@@ -66,7 +67,7 @@ class Noted:
         return Counted(sum(self.transitions), self.stuck_count, sum(self.visited[:-1]))
 
     def put(self, account: Account) -> None:
-        """Restores the account of a new search."""
+        """Writes these notes to the account of a new search."""
         account.levels[:] = self.levels
         account.orbits = None if self.orbits is None else [*self.orbits]
         account.transitions[:] = self.transitions
@@ -80,7 +81,9 @@ class Noted:
 
 
 def written(account: Account, layout: Layout, tally: bytes, problems: Iterable[Candidate]) -> Notes:
-    """Converts the account of a search between two levels; ``problems`` are those found so far."""
+    """Converts the account of a search that is between two levels. ``problems`` are the problems
+    found so far.
+    """
     stuck = None
     if account.stuck is not None:
         state, level = account.stuck
@@ -110,8 +113,8 @@ def written(account: Account, layout: Layout, tally: bytes, problems: Iterable[C
 
 
 def read(notes: Any, account: Account, layout: Layout, sizes: Sizes) -> Noted:
-    """Restores an account; ``account`` is that of the same search at its start. Raises
-    `Malformed`.
+    """Reads an account from notes. ``account`` is the account of the same search at its start.
+    Raises `Malformed`.
     """
     try:
         noted = _read(notes, account, layout, sizes)
@@ -158,7 +161,7 @@ def _read(notes: Any, account: Account, layout: Layout, sizes: Sizes) -> Noted:
 
 
 def _problem(fields: Sequence[Any], account: Account, layout: Layout, last: int) -> Candidate:
-    """A problem after which a search with ``--continue`` went on."""
+    """Reads a problem after which a search with ``--continue`` went on."""
     depth, rank, index, state, before, property_number = fields
     candidate = Candidate(
         number(depth, 1, last + 1),
@@ -190,14 +193,16 @@ def _problem(fields: Sequence[Any], account: Account, layout: Layout, last: int)
 
 
 def number(value: Any, low: int = 0, end: int = LIMIT) -> int:
-    """An integer from ``low`` (included) to ``end`` (excluded). Raises `ValueError`."""
+    """Returns ``value`` if it is an integer from ``low`` (included) to ``end`` (excluded). Raises
+    `ValueError`.
+    """
     if type(value) is not int or not low <= value < end:
         raise ValueError(f"{str(value)[:40]} is not a number from {low} on, below {end}")
     return value
 
 
 def numbers(values: Any) -> tuple[int, ...]:
-    """Words, and any count. Raises `ValueError`."""
+    """Returns a list of words of 64 bits as a tuple. Raises `ValueError`."""
     words: Sequence[Any] = values
     if not isinstance(values, list):
         raise ValueError("no list of numbers")

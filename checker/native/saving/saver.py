@@ -39,13 +39,14 @@ from fencepost.checker.user_key import Purpose, Unusable
 from fencepost.spec.text.problem import Rejected
 
 TOGETHER = 64
-"""The number of blocks that a worker reads before compression is considered."""
+"""The number of blocks that a worker reads before the search considers compressing its states."""
 
 
 class Opened:
-    """The folder of a search that begins, with its ``account``, ``layout`` and ``sizes``; ``code``
-    is its LLVM text. Raises `Rejected` if the folder cannot be used, or if the saved search exceeds
-    the given limits, and any error of ``heed``, which is called while the manifest is read.
+    """The open folder of a search that is about to begin. ``account``, ``layout`` and ``sizes``
+    belong to that search, and ``code`` is its LLVM text. Raises `Rejected` if the folder cannot be
+    used, or if the saved search exceeds the given limits. Also raises any exception of ``heed``,
+    which is called while the manifest is read.
     """
 
     def __init__(
@@ -89,8 +90,8 @@ def _refuse_beyond(folder: Folder, account: Noted, limits: Limits) -> None:
 
 
 class Saver:
-    """``saved`` is the search to resume, or None if a new one begins, even if it was to be
-    ``resumed``. Implements `search.states.Saver`.
+    """Implements `search.states.Saver`. ``saved`` is the search to resume, or None if a new search
+    begins. A new search begins even with ``resumed`` if nothing was saved.
     """
 
     def __init__(
@@ -104,7 +105,8 @@ class Saver:
         self.resumed: Resumed | None = None
         self._parts: tuple[Part, ...] = ()
         self._outside = 0
-        # The last complete level, and the data at its end that changes within a level.
+        # The last complete level, and the data that changes within a level, as it was at the end of
+        # this one.
         self._level = 0
         self._tally = b""
         self._problems: tuple[Candidate, ...] = ()
@@ -140,7 +142,7 @@ class Saver:
         return self._folder.unusable(why)
 
     def noted(self, outcome: Outcome) -> tuple[str, ...]:
-        """Notes for a search that has ended: where it can be resumed, or why it cannot."""
+        """Returns notes for a search that has ended: where it can be resumed, or why it cannot."""
         folder = self._folder.place
         notes: list[str] = []
         if self._begun_anew:
@@ -165,7 +167,7 @@ class Saver:
         return self._parts[-1].level if self._parts else 0
 
     def _write(self) -> None:
-        """Adds a part with the levels since the last one."""
+        """Adds a part with the levels since the last saved one."""
         workers, level, first = self._explorer.workers, self._level, self._saved_level + 1
         levels = range(first, level + 1)
         writers: list[Writer] = []
@@ -227,7 +229,9 @@ class Saver:
         return True
 
     def _read(self, saved: Saved) -> tuple[Part, ...]:
-        """Inserts the states, and returns the files with the digests of the data read."""
+        """Inserts the saved states, and returns the parts with the digests of the data that was
+        read.
+        """
         explorer = self._explorer
         lawful = CodeInUse(Compilation(text(self._states.layout)), workers=len(explorer.workers))
         try:
@@ -273,7 +277,7 @@ class Saver:
             worker.store.drop_level()
 
     def _enter(self, lawful: CodeInUse, readers: Sequence[Reader], level: int, many: bool) -> None:
-        """Inserts the states of a level; ``many``: on all workers."""
+        """Inserts the states of a level, on all workers if ``many``."""
         workers, layout = self._explorer.workers, self._states.layout
 
         def enter(worker: Worker) -> None:
@@ -291,7 +295,9 @@ class Saver:
 
 
 def _save(worker: Worker, writer: Writer, levels: range) -> None:
-    """Writes a worker's states of some levels."""
+    """Writes the states that a worker has in some levels, and the states that it dropped up to the
+    last of these levels.
+    """
     store, state_bytes = worker.store, worker.state_bytes
     for level in levels:
         for piece in store.levels[level - 1]:

@@ -1,7 +1,7 @@
-"""The compressed visited set of a worker, which `kernels.compressed` works on.
+"""The compressed visited set of a worker. The kernels in `kernels.compressed` work on this set.
 
-Tables and nodes grow one at a time. Other workers may decode roots meanwhile: memory they read
-stays valid until `settle`.
+Tables and nodes grow one at a time. Other workers may decode roots at the same time, so the memory
+that they read stays valid until `settle`.
 """
 
 from __future__ import annotations
@@ -31,26 +31,29 @@ from fencepost.checker.resources import Exhausted, spare_addresses
 MAX_LOAD = 0.9
 """The maximum load of a table."""
 GROWTH, LATE_GROWTH, LARGE_TABLE = 2.0, 1.5, 1 << 25
-"""The growth factor of a table, and that of a table with at least ``LARGE_TABLE`` bytes:
-there, memory matters more than time.
+"""The growth factor of a table, and that of a table of at least ``LARGE_TABLE`` bytes. In large
+tables memory matters more than time.
 """
 SPARE_NUMBERS = 4 / 3
-"""Capacity for numbers relative to those in use, so that tables are not all widened at once."""
+"""The factor by which the capacity for pair numbers exceeds the numbers in use. The spare capacity
+prevents all tables from having to be widened at once.
+"""
 MIN_BITS = 12
 INDEX_GROWTH = 1.5
 LOAD, SMALL_LOAD, SMALL = 3 / 4, 1 / 3, 1 << 18
-"""The maximum load of an index, and that of a small one, which is faster and hardly takes memory;
-``SMALL`` is the bound in pairs.
+"""The maximum load of an index, and that of a small index. A low load makes the index faster, and
+hardly takes memory if the index is small, that is, if it holds fewer than ``SMALL`` pairs at that
+load.
 """
 MAX_NUMBERS = 1 << 32
-"""Numbers of pairs have 32 bits."""
+"""Pair numbers have 32 bits."""
 
 
 class Compressed:
-    """A visited set of compressed states (see `store.SeenStates`); ``expected`` is the number of
-    states soon.
+    """A visited set of compressed states (see `store.SeenStates`). ``expected`` is the number of
+    states that it will soon contain.
 
-    If ``parts`` are given, they are the regions of another set with the same plan, which this one
+    If ``parts`` are given, they are the regions of another set with the same plan, which this set
     continues.
     """
 
@@ -132,7 +135,7 @@ class Compressed:
 
     @property
     def parts(self) -> list[Region]:
-        """The regions, with which another set can continue."""
+        """The regions of this set. Another set can continue with them."""
         assert not self._old
         return [self._set, *self._tables, *self._pairs, *self._indexes]
 
@@ -143,7 +146,7 @@ class Compressed:
 
     @property
     def pairs(self) -> int:
-        """The number of pairs of all nodes."""
+        """The total number of pairs in all nodes."""
         return sum(self._words[self._node(n) + Node.COUNT] for n in range(self._nodes))
 
     def merge(self, address: int, count: int) -> None:
@@ -166,7 +169,7 @@ class Compressed:
             self._grow_node(number - TABLE_COUNT)
 
     def settle(self) -> None:
-        """Frees memory that is not read any more. No worker may decode meanwhile."""
+        """Frees memory that is no longer read. No worker may decode in the meantime."""
         for region in self._old:
             self._memory.give(region)
         self._old.clear()
@@ -183,8 +186,8 @@ class Compressed:
         return TABLES + QUOTIENT_WORDS * number
 
     def _widths(self) -> tuple[int, int]:
-        """The widths in bits of the halves of a root; the second excludes the bits that select the
-        table.
+        """Returns the widths, in bits, of the two halves of a root. The second width excludes the
+        bits that select the table.
         """
         if self._nodes:
             counts = (
@@ -205,11 +208,11 @@ class Compressed:
             self._words[start + index] = value
 
     def _table_for(self, left: int, right: int, wanted: int) -> tuple[Region, list[int]]:
-        """An empty table for about ``wanted`` keys, and its descriptor."""
+        """Returns an empty table for about ``wanted`` keys, and the descriptor of that table."""
         lines = 1
         for _ in range(3):
             lines = int(wanted / (MAX_LOAD * _slots(left + right, lines)[0])) + 1
-        # The last entry of a line is read with bytes after it.
+        # Reading the last entry of a line also reads the bytes that follow it.
         region = self._memory.take(LINE_BYTES * (lines + MAX_DISTANCE + 1), close=True)
         lines = region.size // LINE_BYTES - MAX_DISTANCE - 1
         slots, body, rest = _slots(left + right, lines)
@@ -244,7 +247,7 @@ class Compressed:
             self.code.move(self._context.address, mix, old, ctypes.addressof(new))
             if not self._context.words[Word.DONE]:
                 break
-            # A key found no free slot near its home, as happens in very full tables.
+            # Some key has no free slot near its home, which happens in very full tables.
             self._memory.give(region)
             wanted *= 1.06
         descriptor[Quotient.COUNT] = new[Quotient.COUNT]
@@ -266,7 +269,7 @@ class Compressed:
         return 16 if self._plan.kind(number) is Kind.WIDE else 8
 
     def _describe_node(self, number: int) -> None:
-        """Writes the capacity of a node for machine code."""
+        """Writes the addresses and the capacity of a node to the words that machine code reads."""
         start, pairs, index = self._node(number), self._pairs[number], self._indexes[number]
         capacity = index.size // 4
         self._words[start + Node.PAIRS] = pairs.address
@@ -277,7 +280,7 @@ class Compressed:
         )
 
     def _indexable(self, number: int) -> int:
-        """The number of pairs that the index of a node can hold."""
+        """Returns the number of pairs that the index of a node can hold."""
         capacity = self._indexes[number].size // 4
         load = SMALL_LOAD if capacity * SMALL_LOAD < SMALL else LOAD
         return int(capacity * load)
@@ -313,8 +316,8 @@ class Compressed:
 
 
 def _slots(bits: int, lines: int) -> tuple[int, int, int]:
-    """The number of entries per line for keys of ``bits`` bits, the bits of an entry beyond its low
-    byte, and the bits of the key that it stores.
+    """Returns the number of entries per line for keys of ``bits`` bits, the number of bits that an
+    entry has beyond its low byte, and the number of key bits that an entry stores.
     """
     rest = max(0, bits - (lines.bit_length() - 1))
     body = max(0, rest + PLACE_BITS - 8)
@@ -322,5 +325,7 @@ def _slots(bits: int, lines: int) -> tuple[int, int, int]:
 
 
 def rows_bytes(words: int) -> int:
-    """The size of buffers for compressing or decoding states of ``words`` words."""
+    """Returns the size in bytes of a buffer for compressing or decoding states of ``words``
+    words.
+    """
     return 8 * BATCH * 2 * max(words, 1)

@@ -1,7 +1,8 @@
-"""Compression plans: which words of states are paired, so that few pairs represent many states.
+"""Compression plans, which decide how the words of states are paired so that few pairs represent
+many states.
 
-The two nodes with the fewest distinct pairs are joined repeatedly, until two are left: the halves
-of the root.
+The two nodes with the fewest distinct pairs are joined repeatedly until only two nodes are left.
+These two are the halves of the root.
 """
 
 from __future__ import annotations
@@ -17,14 +18,16 @@ from fencepost.checker.native.machine.worker_context import Context
 from fencepost.spec.records import dataclass
 
 MAX_PAIRS = 0.6
-"""With more pairs per state, whole states take less memory, or not much more."""
+"""The maximum number of pairs per state. With more pairs, uncompressed states take less memory, or
+not much more.
+"""
 MAX_EXAMINED = 1 << 27
-"""Maximum number of words examined: for wide states, fewer states are sampled."""
+"""The maximum number of words examined. If states are wide, fewer of them are sampled."""
 
 
 @dataclass(frozen=True, slots=True)
 class Salts:
-    """Salts of hash functions: one for the tree, and two odd ones for roots."""
+    """The salts of the hash functions: one for the tree, and two odd ones for roots."""
 
     tree: int
     first: int
@@ -32,7 +35,7 @@ class Salts:
 
 
 def salts(text: str) -> Salts:
-    """Salts derived from the code of a model, for the reason given at `packed.salted`."""
+    """Derives the salts from the code of a model, for the reason given at `packed.salted`."""
     digest = hashlib.sha256(text.encode()).digest()
     tree, first, second = (int.from_bytes(digest[n : n + 8], "little") for n in (0, 8, 16))
     return Salts(tree, first | 1, second | 1)
@@ -40,8 +43,9 @@ def salts(text: str) -> Salts:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A tree over states of ``words`` words. Node ``words + n`` is the pair ``joins[n]``, or a
-    single word if the second number is -1; ``left`` and ``right`` are the halves of the root.
+    """A tree over the ``words`` words of a state, which are the first nodes. Node ``words + n`` is
+    the pair of the two nodes in ``joins[n]``, or a single word if the second number is -1. ``left``
+    and ``right`` are the halves of the root.
     """
 
     words: int
@@ -51,7 +55,7 @@ class Plan:
     right: int = 1
 
     def kind(self, number: int) -> Kind:
-        """The kind of pair ``number``."""
+        """Returns the kind of pair ``number``."""
         left, right = self.joins[number]
         if right < 0:
             return Kind.WORD
@@ -67,8 +71,8 @@ def chosen(
     salts: Salts,
     pause: Callable[[], None],
 ) -> Plan | None:
-    """Chooses a plan for states like those in memory; None if they do not share enough words.
-    ``pause`` is called often. Raises `Exhausted`.
+    """Chooses a plan from a sample of ``states``, given as addresses and counts. Returns None if
+    the states do not share enough words. Calls ``pause`` often. Raises `Exhausted`.
     """
     if words == 1:
         return Plan(1, salts)
@@ -85,7 +89,7 @@ def chosen(
 
 
 class _Choice:
-    """Counts distinct pairs. Each remaining node has a row with a number per state."""
+    """Counts distinct pairs. Each remaining node has a row with one number per state."""
 
     def __init__(
         self,
@@ -119,7 +123,7 @@ class _Choice:
         words, most = self._words, int(self._count * MAX_PAIRS)
         sizes = [self._values(first) for first in range(words)]
         nodes, joins, pairs = list(range(words)), list[tuple[int, int]](), 0
-        # Lower bounds on numbers of pairs.
+        # Lower bounds on the numbers of distinct pairs.
         bounds: dict[tuple[int, int], int] = {}
         while len(nodes) > 2:
             first, second = self._best(nodes, sizes, bounds)
@@ -142,7 +146,7 @@ class _Choice:
     def _best(
         self, nodes: Sequence[int], sizes: Sequence[int], lower_bounds: dict[tuple[int, int], int]
     ) -> tuple[int, int]:
-        """The two nodes with the fewest distinct pairs."""
+        """Returns the two nodes with the fewest distinct pairs."""
         bounds = sorted(
             (lower_bounds.get((first, second), max(sizes[first], sizes[second])), first, second)
             for index, first in enumerate(nodes)
@@ -158,7 +162,7 @@ class _Choice:
         return best
 
     def _values(self, number: int) -> int:
-        """The number of distinct values of a word."""
+        """Returns the number of distinct values of a word."""
         self._begin()
         row = self._rows[number]
         for address, count in self._states:
@@ -168,8 +172,8 @@ class _Choice:
         return self._context.words[Word.DONE]
 
     def _pairs(self, first: int, second: int, most: int) -> int:
-        """The number of distinct pairs of two nodes; counting ends early above ``most``. The
-        numbers of pairs are written to the free row.
+        """Returns the number of distinct pairs of two nodes; counting ends early above ``most``.
+        Writes the number of each state's pair to the free row.
         """
         self._begin()
         self._number(self._rows[first], 1, self._rows[second], self._count, most, self._spare)

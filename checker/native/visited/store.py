@@ -1,6 +1,7 @@
-"""The store of a worker: its states in order of discovery, by level, in chunks of memory.
+"""The store of a worker, which holds its states by level and in order of discovery, in chunks of
+memory.
 
-An entry is a state or what it can be decoded from.
+An entry is either a state or the root of a compressed state.
 """
 
 from __future__ import annotations
@@ -22,9 +23,9 @@ PIECE_STATES = 2048
 
 
 class Piece(NamedTuple):
-    """Consecutive entries: the worker that generated them, and the one that stores them, or None
-    for whole states outside of any store. ``place`` is the number of states of the level before
-    them in the owner's store.
+    """Consecutive entries. ``source`` is the worker that generated them, and ``owner`` the worker
+    that stores them, or None for uncompressed states outside of any store. ``place`` is the number
+    of states that precede them in the same level of the owner's store.
     """
 
     source: int
@@ -34,11 +35,11 @@ class Piece(NamedTuple):
     place: int = 0
 
     def first(self, count: int) -> Piece:
-        """The first ``count`` states."""
+        """Returns a piece with only the first ``count`` states."""
         return self._replace(states=count)
 
     def behind(self, count: int, entry_bytes: int) -> Piece:
-        """The states after the first ``count``."""
+        """Returns a piece without the first ``count`` states."""
         return self._replace(
             address=self.address + count * entry_bytes,
             states=self.states - count,
@@ -55,11 +56,11 @@ def parts(piece: Piece, entry_bytes: int) -> Iterator[Piece]:
 
 
 class Store:
-    """The store of a worker. Machine code writes new entries from ``cursor`` up to ``end``;
-    `append` adds them.
+    """The store of a worker. Machine code writes new entries from ``cursor`` up to ``end``, and
+    `append` adds them to the store.
 
-    ``size`` is the number of words per entry, ``count`` the number of states; ``levels`` holds the
-    pieces of each level; the last piece grows.
+    ``size`` is the number of words per entry, and ``count`` the number of states. ``levels`` holds
+    the pieces of each level; the last piece grows.
     """
 
     def __init__(self, memory: Memory, size: int, owner: int) -> None:
@@ -117,24 +118,25 @@ class Store:
         self._place = 0
 
     def size(self, level: int) -> int:
-        """The number of states of a level, counted from 1."""
+        """Returns the number of states of a level. Levels are counted from 1."""
         return sum(piece.states for piece in self.levels[level - 1])
 
     def put_away(self, spill: Spill) -> None:
-        """Spills the entries of all levels but the last."""
+        """Spills all chunks before the first chunk of the last level."""
         behind = self._level_start[0]
         self._away += spill.put_away(self._regions[self._away : behind])
 
     def regions(self, level: int) -> list[Region]:
-        """The chunks of a level."""
+        """Returns the chunks of a level."""
         behind = self._starts[level] if level < len(self._starts) else len(self._regions) - 1
         return self._regions[self._starts[level - 1] : behind + 1]
 
     # ------------------------------------------------------------ dropping states
 
     def begin_again(self) -> bool:
-        """Starts to rewrite the last level in place, without dropped states; ``before`` is its
-        number of states. Returns False if rewriting had started before, and continues.
+        """Starts to rewrite the last level in place, without its dropped states. ``before`` becomes
+        the number of states that the level had. Returns False if the level is already being
+        rewritten; rewriting then continues.
         """
         if self._rest is not None:
             return False
@@ -150,7 +152,7 @@ class Store:
         return True
 
     def again(self) -> Piece | None:
-        """The next states to be rewritten, or None."""
+        """Returns the next states to be rewritten, or None."""
         return self._rest[0] if self._rest else None
 
     def pass_by(self, count: int) -> None:
@@ -161,14 +163,14 @@ class Store:
             self._rest.appendleft(piece.behind(count, self.entry_bytes))
 
     def room(self) -> int:
-        """The number of states that fit at the cursor, at least one."""
+        """Returns the number of states that fit at the cursor, which is at least one."""
         if self.cursor == self.end:
             self._chunk += 1
             self._enter(self._regions[self._chunk])
         return (self.end - self.cursor) // self.entry_bytes
 
     def end_again(self) -> None:
-        """Ends rewriting; unprocessed states are kept. If there are none, the remaining chunks are
+        """Ends rewriting. Unprocessed states are kept; if there are none, the remaining chunks are
         freed.
         """
         if self._rest is None:
@@ -204,8 +206,8 @@ class Store:
 
 
 class SeenStates(Protocol):
-    """The visited set of a worker. The store has an entry of ``entry_words`` words for each new
-    state.
+    """The visited set of a worker. For each new state, the store has an entry of ``entry_words``
+    words.
     """
 
     entry_words: int
@@ -216,20 +218,22 @@ class SeenStates(Protocol):
         ...
 
     def merge(self, address: int, count: int) -> None:
-        """Adds states; new ones are appended to the store, see `search_kernels.merge`."""
+        """Adds states. New ones are appended to the store, see `search_kernels.merge`."""
 
     def grow(self) -> None:
         """Provides the memory that machine code has requested. Raises `Exhausted`."""
 
     def whole(self, address: int, count: int, room: int, rows: int) -> int:
-        """The address of decoded states, written to ``room`` if necessary. Any worker may call
-        this, with its own buffer at ``rows``.
+        """Returns the address of the decoded states; they are written to ``room`` if decoding is
+        necessary. Any worker may call this method with its own buffer at ``rows``.
         """
         ...
 
 
 class Weights:
-    """The orbit sizes of a worker's states, in the order of its store; recorded after `keep`."""
+    """The orbit sizes of a worker's states, in the order of the worker's store. They are recorded
+    once `keep` has been called.
+    """
 
     def __init__(self, context: Context, memory: Memory) -> None:
         self._words = context.words
@@ -243,7 +247,7 @@ class Weights:
         self._kept = True
 
     def begin(self, most: int) -> None:
-        """Begins to examine a level of at most ``most`` states. Raises `Exhausted`."""
+        """Prepares to examine a level of at most ``most`` states. Raises `Exhausted`."""
         if not self._kept:
             return
         if self._room is None or self._room.size < 8 * most:
@@ -252,13 +256,17 @@ class Weights:
         self._words[Word.WEIGHTS] = self._room.address
 
     def expect(self, count: int) -> None:
-        """Begins to expand a level of ``count`` states, unless its examination was incomplete."""
+        """Prepares to expand a level of ``count`` states. The sizes are used only if all of these
+        states were examined.
+        """
         end = self._words[Word.WEIGHTS]
         self._whole = self._room is not None and end == self._room.address + 8 * count
         self._words[Word.WEIGHTS] = 0
 
     def address(self, position: int) -> int:
-        """The address of the sizes from a state on, or 0 if unknown."""
+        """Returns the address of the sizes, starting with that of the state at ``position``;
+        returns 0 if the sizes are unknown.
+        """
         return self._room.address + 8 * position if self._whole and self._room is not None else 0
 
     def close(self) -> None:
@@ -269,7 +277,9 @@ class Weights:
 
 
 class DroppedStates:
-    """The states that a worker dropped, compressed; recorded after `keep`."""
+    """The states that a worker has dropped, in compressed form. They are recorded once `keep` has
+    been called.
+    """
 
     def __init__(self, context: Context, state_bytes: int) -> None:
         self._words = context.words
@@ -278,16 +288,16 @@ class DroppedStates:
         self._blocks: dict[int, list[tuple[int, bytes]]] = {}
 
     def keep(self, memory: Memory, most: int) -> None:
-        """Starts recording; at most ``most`` states are examined per call. Raises `Exhausted`."""
+        """Starts recording. Each call examines at most ``most`` states. Raises `Exhausted`."""
         self._room = memory.take(most * self._state_bytes)
 
     def begin(self) -> None:
-        """Begins a call of machine code."""
+        """Prepares for a call of machine code."""
         if self._room is not None:
             self._words[Word.DROPPED] = self._room.address
 
     def take(self, level: int) -> None:
-        """Records the states dropped by the last call."""
+        """Records the states that the last call has dropped."""
         if self._room is None:
             return
         size = self._words[Word.DROPPED] - self._room.address
@@ -297,15 +307,17 @@ class DroppedStates:
             self._blocks.setdefault(level, []).append(block)
 
     def blocks(self, level: int) -> Iterator[tuple[int, bytes]]:
-        """The states dropped up to a level: their numbers, and zlib data."""
+        """Yields the states dropped up to a level, in blocks: the number of states, and the zlib
+        data.
+        """
         for other, blocks in self._blocks.items():
             if other <= level:
                 yield from blocks
 
     def count(self, level: int) -> int:
-        """The number of states dropped up to a level."""
+        """Returns the number of states dropped up to a level."""
         return sum(count for count, _ in self.blocks(level))
 
     def forget(self, level: int) -> None:
-        """Forgets the states up to a level, which were saved."""
+        """Forgets the dropped states up to a level, after they were saved."""
         self._blocks = {other: blocks for other, blocks in self._blocks.items() if other > level}

@@ -1,7 +1,8 @@
 """The uncompressed visited set of a worker: hash tables that grow one at a time.
 
-Their sizes are spread out, so that memory grows in small steps. A table grows in place, into
-reserved addresses: copying would need the memory twice, and fresh pages cost more than copying.
+The sizes of the tables are spread out, so that memory grows in small steps. A table grows in place,
+into reserved addresses: a copy would need the memory twice, and providing fresh pages costs more
+than the copying itself.
 """
 
 from __future__ import annotations
@@ -18,14 +19,16 @@ from fencepost.checker.resources import spare_addresses
 MAX_LOAD = 0.8
 """The maximum load of a table."""
 GROWTH = ((1 << 15, 4.0), (1 << 18, 2.0))
-"""Growth factors of tables below a size in bytes; larger ones grow by `SLOW_GROWTH`."""
+"""Growth factors of tables that are smaller than the given size in bytes. Larger tables grow by
+`SLOW_GROWTH`.
+"""
 SLOW_GROWTH = 1.5
 ASIDE = 512
-"""Capacity for displaced states while a table is spread; if exceeded, spreading restarts with
-more.
+"""The initial capacity for displaced states while a table is spread. If it is exceeded, spreading
+continues with a larger buffer.
 """
 GATHERED = 1 << 14
-"""The number of slots searched per call."""
+"""The number of slots that one call searches for states."""
 
 
 class Tables:
@@ -48,7 +51,7 @@ class Tables:
         return sum(self._words[TABLE_WORDS * n + Table.COUNT] for n in range(self._count))
 
     def capacity(self, number: int) -> int:
-        """The number of slots of a table."""
+        """Returns the number of slots of a table."""
         return self._words[TABLE_WORDS * number + Table.CAPACITY]
 
     def place(self, number: int, address: int, capacity: int) -> None:
@@ -59,7 +62,7 @@ class Tables:
         self._words[start + Table.LIMIT] = int(capacity * MAX_LOAD)
 
     def gather(self, code: Code, context: Context) -> Iterator[tuple[int, int]]:
-        """All visited states, as addresses and counts, each valid until the next."""
+        """Yields all visited states as addresses and counts. Each is valid until the next one."""
         room = (ctypes.c_uint64 * (GATHERED * self.size))()
         out = ctypes.addressof(room)
         for number in range(self._count):
@@ -84,7 +87,7 @@ class Visited(Tables):
         self._memory = memory
         self._context = context
         self._descriptors = descriptors
-        # Twice a table's share of the machine's memory; a larger one is copied.
+        # Twice a table's share of the machine's memory. A table that outgrows this limit is copied.
         self._most = 2 * spare_addresses() // tables
         self._regions: list[Region] = []
         for number in range(tables):
@@ -99,7 +102,7 @@ class Visited(Tables):
         self.code.merge(self._context.address, address, count)
 
     def whole(self, address: int, count: int, room: int, rows: int) -> int:
-        """See `store.SeenStates`; entries are states."""
+        """See `store.SeenStates`. The entries are the states themselves."""
         return address
 
     def close(self) -> None:
