@@ -1,1 +1,1 @@
-"""The engine `spark`: the compiled search over the partitions of RDDs."""
+"""The engine `spark`: the compiled search, distributed over the partitions of RDDs."""

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 Blocks: TypeAlias = "RDD[bytes]"
 ERRORS = (Py4JError, PySparkException, ConnectionError, EOFError)
-"""Exceptions of calls when Spark fails or its JVM has exited."""
+"""Exceptions that calls raise when Spark fails or its JVM has exited."""
 
 
 def kept(blocks: Blocks) -> Blocks:
@@ -39,7 +39,7 @@ def raw(blocks: Blocks) -> Blocks:
 
 
 def only_column(spark: SparkContext, table: DataFrame) -> Blocks:
-    """The binary values of a table's only column."""
+    """Returns the binary values in a table's only column."""
     hidden: Any = table
     jvm: Any = spark._jvm
     typed = getattr(hidden._jdf, "as")(jvm.org.apache.spark.sql.Encoders.BINARY())
@@ -49,7 +49,7 @@ def only_column(spark: SparkContext, table: DataFrame) -> Blocks:
 def sent(keyed: Blocks, partitions: int) -> Blocks:
     """Moves each element to the partition whose number, as 8 bytes, precedes it.
 
-    This is `RDD.partitionBy` without creating Python objects of the elements.
+    Works like `RDD.partitionBy`, but does not create Python objects for the elements.
     """
     hidden: Any = keyed
     hidden._bypass_serializer = True
@@ -64,21 +64,23 @@ def sent(keyed: Blocks, partitions: int) -> Blocks:
 
 
 def near(blocks: Blocks) -> Blocks:
-    """An empty RDD with the same partition locations, so that a union with it is computed there."""
+    """Returns an empty RDD with the same partition locations as ``blocks``, so that a union with it
+    is computed there.
+    """
     # A sample of size zero reads no elements, but has the RDD's locations.
     return RDD(_java(blocks).sample(True, 0.0, 0), blocks.ctx, NoOpSerializer())
 
 
 def count(blocks: Blocks) -> int:
-    """The number of elements, counted in the JVM."""
+    """Counts the elements in the JVM."""
     return int(_java(blocks).count())
 
 
 def be_patient(spark: SparkContext, seconds: float) -> None:
     """Sets how long a task waits for its preferred executor.
 
-    If it is too short, idle executors take tasks away from their tables; if it is too long, the
-    tasks of a lost executor wait for it. So it depends on the duration of tasks.
+    If the wait is too short, idle executors take tasks away from their tables; if it is too long,
+    the tasks of a lost executor are delayed. So the caller derives it from the duration of tasks.
     """
     hidden: Any = spark
     hidden._jsc.sc().conf().set("spark.locality.wait", f"{int(1000 * seconds)}ms")
@@ -90,7 +92,7 @@ def ui(spark: SparkContext) -> str | None:
 
 
 def told(error: BaseException) -> str:
-    """The text of an exception; without a JVM only its type is known."""
+    """Returns the text of an exception. Without a JVM, only its type is known."""
     try:
         return str(error)
     except ERRORS:
@@ -98,7 +100,7 @@ def told(error: BaseException) -> str:
 
 
 def running(spark: SparkContext) -> int:
-    """The number of running tasks, including those of failed jobs."""
+    """Returns the number of running tasks, including those of failed jobs."""
     hidden: Any = spark
     executors = hidden._jsc.sc().statusTracker().getExecutorInfos()
     return sum(int(executor.numRunningTasks()) for executor in executors)
@@ -109,5 +111,5 @@ def _java(blocks: Blocks) -> Any:
 
 
 def _itself(key: int) -> int:
-    """The partition function: keys are partition numbers."""
+    """The partition function. Keys are already partition numbers."""
     return key

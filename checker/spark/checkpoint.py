@@ -1,10 +1,11 @@
-"""Checkpoints: the states found so far and the account of the search, in a folder.
+"""Checkpoints: a folder with the states found so far and the account of the search.
 
-States are records in sequence files, one folder for the levels since the previous checkpoint,
-together with the digests of its records. A JSON manifest, written last, names the folders with
-digests of their digest files, and has a MAC. Only the driver has the key: when a checkpoint is
-written, tasks return the digests of their records; when it is read, they compare each record with
-the digests from the driver. Loading executes no code and validates everything.
+States are stored as records in sequence files. Each checkpoint adds one folder, with the levels
+since the previous checkpoint and the digests of their records. A JSON manifest, written last, lists
+the folders with the digest of each digest file, and carries a MAC. Only the driver has the key:
+tasks that write a checkpoint return the digests of their records, and tasks that read one compare
+each record with the digests they receive from the driver. Loading executes no code from the
+checkpoint and validates everything.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ if TYPE_CHECKING:
 
 FORMAT = 4
 UNSIGNED_FORMAT = 3
-"""The format before signatures, which can still be read: a checksum precedes each record."""
+"""The format before signatures, in which a checksum precedes each record. It can still be read."""
 DIGESTS = "_digests"
 """The file with the sorted SHA-256 digests of a folder's records."""
 FILES = "org.apache.hadoop.mapreduce.lib.output.SequenceFileOutputFormat"
@@ -52,19 +53,19 @@ CHECKSUM = struct.Struct("<I")
 KEY, VALUE = "org.apache.hadoop.io.IntWritable", "org.apache.hadoop.io.BytesWritable"
 PLAIN = {"mapreduce.output.fileoutputformat.compress": "false"}
 BEGINNING = b"SEQ\x06" + b"".join(bytes([len(c)]) + c.encode() for c in (KEY, VALUE)) + bytes(6)
-"""The header of our sequence files: classes for an integer and bytes, no compression, no metadata.
-Hadoop instantiates any class that a file names.
+"""The header of our sequence files: an integer key class, a byte array value class, no compression,
+no metadata. The header is checked because Hadoop instantiates any class that a file names.
 """
 Digests: TypeAlias = dict[int, list[bytes]]
 """The digests of records, by partition."""
 FOLDER = re.compile(r"states-\d{6,}-[0-9a-f]{12}")
-"""Matches the names of folders for states."""
+"""Matches the names of folders that hold states."""
 
 
 @dataclass(frozen=True, slots=True)
 class Saved:
-    """The content of a manifest: the last level, the number of states seen, the folders, and the
-    account. ``unsigned`` if it depends on an unsigned checkpoint.
+    """The content of a manifest: the last level, the number of visited states, the folders, and the
+    account. ``unsigned`` is set if the checkpoint depends on an unsigned one.
     """
 
     level: int
@@ -75,7 +76,9 @@ class Saved:
 
 
 class SavedFolder(NamedTuple):
-    """A folder of states, and the SHA-256 of its digest file, or None in the older format."""
+    """A folder of states. ``digest`` is the SHA-256 of its digest file, or None in the older
+    format.
+    """
 
     name: str
     digest: str | None
@@ -103,14 +106,14 @@ class Checkpoints:
 
     @property
     def begun(self) -> bool:
-        """Whether there is a checkpoint."""
+        """Whether the folder contains a checkpoint."""
         return any(name.startswith("manifest-") for name in self._names)
 
     def latest(self, account: Account, sizes: Sizes, *, unsigned: bool) -> Saved | None:
-        """The last complete checkpoint, or None.
+        """Returns the last complete checkpoint, or None.
 
-        ``account`` is that of a new search, ``sizes`` those of its machine code. ``unsigned``
-        accepts an unsigned checkpoint.
+        ``account`` is the account of a new search, ``sizes`` the sizes of its machine code. If
+        ``unsigned`` is set, an unsigned checkpoint is accepted.
         """
         for name in sorted(self._names, reverse=True):
             if name.startswith("manifest-"):
@@ -150,10 +153,10 @@ class Checkpoints:
         return self._start(folders, level, seen, tuple(account["levels"]))
 
     def start(self, saved: Saved) -> Start:
-        """The start of levels from a checkpoint."""
+        """Returns a start that rebuilds the levels from a checkpoint."""
         start = self._start(saved.folders, saved.level, saved.seen, saved.account.levels)
         self._unsigned, self.level = saved.unsigned, saved.level
-        # The states of the older format are saved again with digests next time.
+        # The next checkpoint saves the states of the older format again, with digests.
         self._folders = saved.folders if start.reused else ()
         return start
 
@@ -184,7 +187,9 @@ class Checkpoints:
         return Start(level, states, seen, sizes, True, reused, intact)
 
     def _digests(self, folders: Iterable[SavedFolder]) -> list[bytes]:
-        """The sorted digests of all records of some folders. Raises `Refused` and `Rejected`."""
+        """Returns the sorted digests of all records in ``folders``. Raises `Refused` and
+        `Rejected`.
+        """
         all_digests: list[bytes] = []
         for name, digest in folders:
             content = Folder(self._spark, self._folder.at(name)).read(DIGESTS)
@@ -194,7 +199,7 @@ class Checkpoints:
         return sorted(all_digests)
 
     def _files(self, name: str) -> list[str]:
-        """The state files of a folder, after checking their headers."""
+        """Returns the URLs of the state files in a folder, after checking their headers."""
         folder = Folder(self._spark, self._folder.at(name))
         names = [
             file_name for file_name in folder.names() or [] if not file_name.startswith(("_", "."))
@@ -207,7 +212,9 @@ class Checkpoints:
         return [folder.at(file_name) for file_name in names]
 
     def tidy(self, saved: Saved) -> None:
-        """Removes incomplete checkpoints of killed runs, but nothing that ``saved`` uses."""
+        """Removes incomplete checkpoints that killed runs left behind, but nothing that ``saved``
+        uses.
+        """
         left = [name for name in self._names if name.startswith("states-")]
         for name in {*left, *self._incomplete} - {folder.name for folder in saved.folders}:
             self._folder.remove(name)
@@ -235,7 +242,7 @@ class Checkpoints:
 
 
 def _folders(manifest: Notes) -> tuple[SavedFolder, ...]:
-    """The folders named by a manifest. Raises `Malformed`."""
+    """Returns the folders that a manifest names. Raises `Malformed`."""
     listed: Any = manifest.get("folders")
     older = manifest["format"] == UNSIGNED_FORMAT
     try:
@@ -252,7 +259,7 @@ def _folders(manifest: Notes) -> tuple[SavedFolder, ...]:
 
 
 class ByPartition(AccumulatorParam["Digests"]):
-    """Collects the digests of tasks by partition."""
+    """Collects the digests that tasks return, by partition."""
 
     def zero(self, value: Digests) -> Digests:
         return {}
@@ -266,14 +273,14 @@ class ByPartition(AccumulatorParam["Digests"]):
 def sealed(
     digests: Accumulator[Digests], partition: int, blocks: Iterable[bytes]
 ) -> Iterator[tuple[int, bytearray]]:
-    """Yields records for saving, with the keys that a sequence file requires. ``digests`` receives
-    their digests after the last one.
+    """Yields the records to save, each with the key that a sequence file requires. Afterwards adds
+    the digests of these records to ``digests``.
     """
     written: list[bytes] = []
     for data in blocks:
         kind, level, _ = records.head(data)
         if kind in records.SAVED:
-            # The owner of states depends on the number of partitions, which may change.
+            # The owner is not saved: it depends on the number of partitions, which may change.
             sealed_record = records.record(kind, level, 0, data[records.HEAD.size :])
             written.append(hashlib.sha256(sealed_record).digest())
             yield 0, bytearray(sealed_record)
@@ -286,11 +293,11 @@ def unsealed(
     partition: int,
     rows: Iterable[tuple[int, bytearray]],
 ) -> Iterator[States]:
-    """Yields the states of records, after checking digests and states.
+    """Checks records that were read from files, and yields their states.
 
-    ``shipped`` has the model and the expected digests; without these, a checksum precedes each
-    record, as in the older format. ``returned`` receives the digests after the last record. Raises
-    `Damaged`.
+    ``shipped`` holds the model and the expected digests. The digests are None in the older format,
+    in which a checksum precedes each record. After the last record, the digests that were computed
+    are added to ``returned``. Raises `Damaged`.
     """
     model, digests = shipped.value
     layout = Layout(model)
@@ -323,5 +330,5 @@ class Damaged(Exception):
 
 
 def unusable(url: str, reason: str, *notes: str) -> Rejected:
-    """The problem of a checkpoint that cannot be used."""
+    """Returns the problem to report for a checkpoint that cannot be used."""
     return identity.unusable(f"the checkpoint {url}", reason, *notes)

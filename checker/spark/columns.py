@@ -1,14 +1,17 @@
 # pyright: basic
-"""The representation of values in a table of Spark: the Parquet type for each type of the language,
-and the value for each value.
+"""The representation of values in a Spark table: the Parquet type for each type of the language,
+and the conversion of its values.
 
-bool                  boolean range, machine        long enum                  string, the name of
-the member record                struct of its fields union                 struct: `tag`, and for
-each variant with fields a struct, null in others option                the content, or null set,
-sequence, bag    array; ascending for a set or bag map                   map; non-scalar keys are
-text
+    bool                  boolean
+    range, machine        long
+    enum                  string, the name of the member
+    record                struct of its fields
+    union                 struct: `tag`, and for each variant with fields a struct, null in others
+    option                the content, or null
+    set, sequence, bag    array; sorted for a set or bag
+    map                   map; non-scalar keys are text
 
-Parquet has no struct without fields: such a value is text.
+Parquet has no struct without fields, so a value without fields is stored as text.
 """
 
 from __future__ import annotations
@@ -38,14 +41,14 @@ TAG = "tag"
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A type of Spark, and the conversion of values to it."""
+    """A Spark type, and the function that converts values of the language to it."""
 
     type: DataType
     write: Write
 
 
 def column(kind: Type) -> Column:
-    """The column for values of ``kind``."""
+    """Returns the column for values of ``kind``."""
     match kind:
         case types.Bool():
             return Column(BooleanType(), bool)
@@ -73,8 +76,8 @@ def column(kind: Type) -> Column:
 
 
 def distinct(names: Iterable[str], taken: Sequence[str] = ()) -> list[str]:
-    """The names with underscores appended, so that they differ from each other and from ``taken``,
-    ignoring case.
+    """Returns the names, with underscores appended where necessary to make them differ from each
+    other and from ``taken``, ignoring case.
     """
     lower_names = {name.lower() for name in taken}
     unique: list[str] = []
@@ -87,7 +90,7 @@ def distinct(names: Iterable[str], taken: Sequence[str] = ()) -> list[str]:
 
 
 def _text(kind: Type) -> Column:
-    """A value as text in the language."""
+    """Returns a column that stores values as text, in the notation of the language."""
     return Column(StringType(), lambda value: show(value, kind))
 
 
@@ -107,7 +110,7 @@ def _record(fields: Sequence[types.Field]) -> Column:
 
 
 def _union(kind: types.Union) -> Column:
-    # Variants without fields have no column.
+    # Only variants with fields have a column.
     numbers = [number for number, variant in enumerate(kind.variants) if variant.fields]
     columns = [_record(kind.variants[number].fields) for number in numbers]
     names = distinct((kind.variants[number].name for number in numbers), (TAG,))
@@ -119,7 +122,7 @@ def _union(kind: types.Union) -> Column:
     empty = (None,) * len(numbers)
 
     def write(value: tuple[Value, ...]) -> object:
-        # The value of a union begins with the number of its variant.
+        # The first element of a union value is the number of its variant.
         number = int(value[0])  # type: ignore[arg-type]
         row: list[object] = [tags[number], *empty]
         if number in writes:

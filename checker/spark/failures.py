@@ -1,4 +1,4 @@
-"""Errors on a cluster, extracted from Spark's messages.
+"""Extracts the causes of cluster errors from Spark's messages.
 
 Spark reports a failure as text with Java and Python tracebacks; users see a single line.
 """
@@ -14,7 +14,7 @@ from fencepost.checker.request import CannotRun
 from fencepost.spec.text.problem import Problem, Rejected
 
 LOST = ("Checkpoint block rdd_", "CHECKPOINT_RDD_BLOCK_ID_NOT_FOUND", "Could not get block")
-"""Parts of messages about a block lost with its executor."""
+"""Message fragments that indicate a block lost with its executor."""
 HOPELESS = (
     "No module named",
     "Damaged: ",
@@ -24,7 +24,7 @@ HOPELESS = (
     "stopped SparkContext",
     "Java has ended",
 )
-"""Parts of messages about permanent errors."""
+"""Message fragments that indicate a permanent error."""
 CAUSE = re.compile(
     r"(?:^|Caused by: |\"main\" )"
     r"([\w.]+(?:Error|Exception|Incomplete|Missing|Lost|Broken|Damaged|Full)): (.+)"
@@ -45,7 +45,9 @@ WRONG_PYTHON = (
     ),
     (r'Cannot run program "([^"]+)"', 'its executors have no program "{}"'),
 )
-"""Messages about a wrong Python on executors: a pattern, our message, and further notes."""
+"""Patterns for messages about an unsuitable Python on executors; each with our message and further
+notes.
+"""
 
 
 class Failed(Exception):
@@ -67,19 +69,19 @@ class Failed(Exception):
 
     @property
     def hopeless(self) -> bool:
-        """Whether retrying is useless."""
+        """Whether retrying cannot help."""
         return any(words in self.text for words in HOPELESS)
 
 
 def unusable(reason: str, *notes: str) -> CannotRun:
-    """The problem of a cluster that cannot be used."""
+    """Returns the problem to report for a cluster that cannot be used."""
     message = f'the engine "spark" cannot run here: {reason}'
     return CannotRun([Problem("F034", None, message, tuple((None, note) for note in notes))])
 
 
 def gave_up(failed: Failed) -> Rejected:
-    """The problem of a search that cannot continue because of the cluster or a damaged
-    checkpoint.
+    """Returns the problem to report for a search that cannot continue because the cluster failed or
+    a checkpoint is damaged.
     """
     damaged = re.search(r"Damaged: (.+)", failed.text)
     if damaged is not None:
@@ -94,20 +96,20 @@ def gave_up(failed: Failed) -> Rejected:
 
 
 def python_of_executors() -> str:
-    """The Python of executors, and how to change it."""
+    """Describes which Python the executors run, and how to change it."""
     name = os.environ.get("PYSPARK_PYTHON")
     now = "it is not set, so they run python3" if name is None else f"it is {name}"
     return f"PYSPARK_PYTHON names the Python of executors ({now}); that of fencepost is {HERE}"
 
 
 def reason(text: str) -> str:
-    """The reason for a failure in one line: the innermost cause that Spark names."""
+    """Returns the reason for a failure in one line: the innermost cause that Spark names."""
     lines = [line.strip().removeprefix(": ") for line in text.splitlines()]
     lines = [line for line in lines if line and not line.startswith(("at ", "... "))]
     causes = [match for line in lines if (match := CAUSE.search(line))]
     if not causes:
         return (lines or ["no reason is known"])[-1][:MAX_CHARACTERS]
-    # An exception of this package is nested within Spark's own ones.
+    # Spark wraps exceptions of this package in its own.
     ours = [match for match in causes if match[1].startswith("fencepost.")]
     kind, cause = (ours or causes)[-1].groups()
     return f"{kind.rpartition('.')[2]}: {cause}"[:MAX_CHARACTERS]

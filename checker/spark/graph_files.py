@@ -1,5 +1,5 @@
 # pyright: basic
-"""The state graph as Parquet files, written by executors; `graph_rows` defines the rows."""
+"""Writes the state graph as Parquet files, from the executors; `graph_rows` defines the rows."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ TRANSITION_COLUMNS = StructType(
 
 
 class Tables(Place):
-    """The tables of a search's state graph, in the folder ``name`` in ``url``, which must be absent
-    or empty. Raises `Rejected`.
+    """The tables of a search's state graph, written to the folder ``name`` in ``url``. That folder
+    must not exist or must be empty; otherwise raises `Rejected`.
     """
 
     def __init__(self, spark: SparkContext, url: str, name: str) -> None:
         super().__init__(spark, "the states", url, name)
 
     def write(self, model: Model, statistics: Statistics, blocks: Blocks) -> None:
-        """Writes the tables to the temporary folder; records may contain states that do not
-        count.
+        """Writes the tables to the temporary folder. ``blocks`` may also contain states that do not
+        count; these are left out.
         """
         shipped = self._spark.broadcast(model)
         sizes = statistics.levels
@@ -60,7 +60,7 @@ class Tables(Place):
 
 
 def state_columns(model: Model) -> StructType:
-    """The columns of the table of states."""
+    """Returns the columns of the table of states."""
     names = distinct((variable.name for variable in model.variables), ("id", "level"))
     variables = [
         StructField(name, column(variable.type).type)

@@ -1,8 +1,8 @@
 """The rows of the tables of states and transitions, computed on executors.
 
-A row of `states` has the state's identifier, its level and its variables; a row of `transitions`
-the identifiers of source and target, the action, and its choices. The domain of Python values
-computes the transitions, since machine code does not record choices.
+A row of `states` has the state's identifier, its level and its variables. A row of `transitions`
+has the identifiers of the source and target states, the action, and its choices. Transitions are
+computed with the domain of Python values, since machine code does not record choices.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ Row: TypeAlias = tuple[object, ...]
 
 @dataclass(frozen=True, slots=True)
 class Extent:
-    """The extent of a search: the number of levels, and how many of them were expanded."""
+    """The extent of a search: the number of levels, and the number of expanded levels."""
 
     levels: int
     expanded: int
 
 
 def states(shipped: Broadcast[Model], extent: Extent, blocks: Iterable[bytes]) -> Iterator[Row]:
-    """The rows of the states in some records."""
+    """Yields the rows for the states in ``blocks``."""
     model = shipped.value
     layout = Layout(model)
     writes = [column(variable.type).write for variable in model.variables]
@@ -47,7 +47,9 @@ def states(shipped: Broadcast[Model], extent: Extent, blocks: Iterable[bytes]) -
 def transitions(
     shipped: Broadcast[Model], extent: Extent, blocks: Iterable[bytes]
 ) -> Iterator[Row]:
-    """The rows of the transitions from the states in some records, one per vector of choices."""
+    """Yields the rows for the transitions from the states in ``blocks``, one per vector of
+    choices.
+    """
     model = shipped.value
     layout, runner = Layout(model), Runner(model)
     for _, packed in _packed(layout.words, extent.expanded, blocks):
@@ -60,7 +62,9 @@ def transitions(
 
 
 def beginnings(shipped: Broadcast[Model], _: Iterable[object]) -> Iterator[Row]:
-    """The rows of initial states, which have no action: one per vector of choices."""
+    """Yields the rows for the initial states, one per vector of choices. These rows have no source
+    state and no action.
+    """
     layout = Layout(shipped.value)
     for step in Runner(shipped.value).initial():
         if step.state is not None:
@@ -69,12 +73,14 @@ def beginnings(shipped: Broadcast[Model], _: Iterable[object]) -> Iterator[Row]:
 
 
 def identifier(packed: Packed) -> str:
-    """The identifier of a state: its packed words in hexadecimal."""
+    """Returns the identifier of a state: its packed words in hexadecimal."""
     return "".join(f"{word:016x}" for word in packed)
 
 
 def parameters(role: str, choices: tuple[Choice, ...]) -> str:
-    """The choices of a step: ``Leader: 1, retry: true, on: VerifyAnswer(token: 1)``."""
+    """Formats the choices of a step, for example ``Leader: 1, retry: true, on: VerifyAnswer(token:
+    1)``.
+    """
     return ", ".join(
         f"{choice.label or role or 'instance'}: {show(choice.value, choice.type)}"
         for choice in choices
@@ -82,7 +88,7 @@ def parameters(role: str, choices: tuple[Choice, ...]) -> str:
 
 
 def _packed(words: int, levels: int, blocks: Iterable[bytes]) -> Iterator[tuple[int, Packed]]:
-    """The states within the constraints, with their levels."""
+    """Yields the states that satisfy the constraints, with their levels."""
     for data in blocks:
         kind, level, _ = records.head(data)
         if kind in records.EXPANDED and level <= levels:

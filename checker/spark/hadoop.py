@@ -1,5 +1,7 @@
 # pyright: basic
-"""Small files in folders that Hadoop can access: ``file:``, ``hdfs:``, ``s3a:`` and others."""
+"""Reads and writes small files in folders that Hadoop can access: ``file:``, ``hdfs:``, ``s3a:``
+and others.
+"""
 
 from __future__ import annotations
 
@@ -16,11 +18,11 @@ MAX_BYTES = 1 << 28
 
 
 class Refused(Exception):
-    """The file system refused an operation; the text says why."""
+    """The file system refused an operation; the text gives the reason."""
 
 
 class Folder:
-    """A folder, by URL or by a path of Hadoop's default file system."""
+    """A folder, given by a URL or by a path in Hadoop's default file system."""
 
     def __init__(self, spark: SparkContext, url: str) -> None:
         hidden: Any = spark
@@ -31,18 +33,18 @@ class Folder:
         self._system = _asked(lambda: self._path.getFileSystem(settings))
 
     def names(self) -> list[str] | None:
-        """The names in the folder, or None if it does not exist."""
+        """Returns the names in the folder, or None if the folder does not exist."""
         if not _asked(lambda: self._system.exists(self._path)):
             return None
         statuses = _asked(lambda: self._system.listStatus(self._path))
         return sorted(str(status.getPath().getName()) for status in statuses)
 
     def at(self, name: str) -> str:
-        """The URL of a name in the folder."""
+        """Returns the URL of an entry of the folder."""
         return f"{self.url.rstrip('/')}/{name}"
 
     def read(self, name: str) -> bytes:
-        """The content of a file."""
+        """Returns the content of a file."""
 
         def read() -> bytes:
             path = self._child(name)
@@ -57,7 +59,7 @@ class Folder:
         return _asked(read)
 
     def beginning(self, name: str, size: int) -> bytes:
-        """The first ``size`` bytes of a file, or all of a shorter one."""
+        """Returns the first ``size`` bytes of a file, or the whole file if it is shorter."""
 
         def read() -> bytes:
             stream = self._system.open(self._child(name))
@@ -89,7 +91,7 @@ class Folder:
         _asked(lambda: self._system.delete(self._path, True))
 
     def move(self, target: Folder) -> None:
-        """Renames the folder to another, which must not exist."""
+        """Moves the folder to ``target``, which must not exist."""
         if not _asked(lambda: self._system.rename(self._path, target._path)):
             raise Refused(f"{self.url} cannot be moved there")
 

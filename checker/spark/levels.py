@@ -1,9 +1,9 @@
 """The levels of a search as RDDs, and the jobs that compute each from the previous one.
 
-The new states of each level are an RDD, partitioned by owner and persisted; together they are the
-visited set. A job expands the last level, sends the successors to their owners, and merges them
-into tables that executors keep between levels. A missing table is rebuilt from the RDDs; if blocks
-of these are lost, the levels are recomputed from the state that the driver handed over.
+The new states of each level form an RDD, partitioned by owner and persisted; together these RDDs
+are the visited set. A job expands the last level, sends the successors to their owners, and merges
+them into tables that executors keep between levels. A missing table is rebuilt from the RDDs. If
+blocks of the RDDs are lost, the levels are recomputed from the states that the driver handed over.
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ from fencepost.spec.records import dataclass
 from fencepost.spec.semantics.concrete import Observer
 
 SAMPLE = explorer.SAMPLE
-"""Minimum number of states for choosing a plan; fewer states are stored whole."""
+"""Minimum number of states for choosing a storage plan. Until then, states are stored whole."""
 WORTH_BYTES = 1 << 22
-"""Minimum average size of a partition for compression: a compressed table consists of many files,
-and creating them takes longer than small tables save.
+"""Minimum average size of a partition, in bytes, for compression. A compressed table consists of
+many files, and for small tables creating them costs more time than compression saves.
 """
 
 if TYPE_CHECKING:
@@ -50,26 +50,29 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 TROUBLE = (*blocks.ERRORS, OSError, PicklingError)
-"""Exceptions of calls to Spark, including those from writing files on the driver."""
+"""Exceptions that calls to Spark raise, including failures to write files on the driver."""
 States: TypeAlias = tuple[Kind, int, bytes]
-"""Packed states of one kind and level, of any owner."""
+"""Packed states of one kind and level, from any owner."""
 
 LOOK_SECONDS = 0.1
 MIN_PATIENCE_SECONDS = 3.0
 PATIENCE_SECONDS = 2.0
-"""A task waits for its executor for this multiple of the last level's duration."""
+"""A task waits for its preferred executor for this multiple of the last level's duration, but at
+least `MIN_PATIENCE_SECONDS`.
+"""
 ATTEMPTS = 4
-"""Maximum number of failures of a level."""
+"""Maximum number of times that the computation of a level may fail."""
 
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """The start of the levels: everything up to ``level`` exists.
+    """Where the search on the cluster begins: all levels up to ``level`` already exist.
 
-    ``states`` returns it as an RDD of about the given number of partitions; ``seen`` is the number
-    of states it must contain, ``sizes`` the number of states within the constraints by level.
-    ``saved``: it is from a checkpoint; ``reused``: later checkpoints depend on its files.
-    ``intact`` returns whether the last read of ``states`` yielded each record exactly once.
+    ``states`` returns their states as an RDD with about the given number of partitions. ``seen`` is
+    the number of states it must contain, and ``sizes`` has the number of states within the
+    constraints for each level. ``saved`` is set if the states come from a checkpoint, ``reused`` if
+    later checkpoints depend on its files. ``intact`` returns whether the last read of ``states``
+    yielded each record exactly once.
     """
 
     level: int
@@ -83,8 +86,8 @@ class Start:
 
 @dataclass(frozen=True, slots=True)
 class Level:
-    """A level: its new states, and per partition the number of visited states and of states to
-    expand.
+    """A level: its new states, and for each partition the number of visited states and the number
+    of states to expand.
     """
 
     number: int
@@ -94,8 +97,8 @@ class Level:
 
 
 class Levels:
-    """The levels on the cluster. ``look`` is called often and may raise to cancel a job.
-    ``observer`` is copied to the tasks, whose observations are part of their accounts.
+    """The levels on the cluster. ``look`` is called frequently and may raise an exception to cancel
+    a job. ``observer`` is copied to the tasks, which return their observations in their accounts.
     """
 
     def __init__(
@@ -114,14 +117,14 @@ class Levels:
         self._group = f"fencepost-{program.run}"
         self._jobs = ThreadPoolExecutor(1, "fencepost jobs")
         self._accounts = spark.accumulator(Account(), SideBySide())
-        # The orders of levels since the start, and the existing levels.
+        # The order of each level since the start, and the levels that exist now.
         self._orders: dict[int, Order] = {}
         self._levels: list[Level] = []
         # The sizes of each level by partition, from its first computation.
         self._sizes: dict[int, tuple[tuple[int, ...], tuple[int, ...]]] = {}
         self._number = start.level
         self._saved = start.level if start.saved and start.reused else 0
-        # The number of the last attempt, and the level it computes.
+        # The number of the last attempt, and the level that it computes.
         self._attempts, self._made = 0, start.level
         self._rebuild = True
         self._anew = False
@@ -143,7 +146,7 @@ class Levels:
         return self._levels[-1]
 
     def advance(self, deadlock: bool, properties: frozenset[int]) -> list[MergeResult]:
-        """Computes the next level; returns the results of the partitions."""
+        """Computes the next level, and returns the results for its partitions."""
         number = self._number + 1
 
         def work() -> tuple[Order, Level, list[MergeResult]]:
@@ -161,7 +164,9 @@ class Levels:
         return results
 
     def left(self) -> list[MergeResult]:
-        """The results of finished tasks for the next level, after it was cancelled."""
+        """Returns the results of the tasks that finished before the computation of the next level
+        was cancelled.
+        """
         if self._made != self._number + 1:
             return []  # A recomputed earlier level; its results were already reported.
         accounts: Account = self._accounts.value
@@ -170,8 +175,8 @@ class Levels:
     def predecessors(
         self, level: int, size: int, targets: Sequence[Packed]
     ) -> list[list[Packed | None]]:
-        """For each partition and target, the least predecessor in ``level`` or None; ``size`` is
-        the number of states of that level.
+        """Returns, for each partition and target, the least predecessor in ``level``, or None if
+        there is none. ``size`` is the number of states of that level.
         """
 
         def search() -> list[list[Packed | None]]:
@@ -192,8 +197,8 @@ class Levels:
         return self._again(search)
 
     def save(self, write: Callable[[int, int, Blocks], Start]) -> None:
-        """Saves new records: ``write`` receives the last level, the number of visited states, and
-        the records. It returns a start that rebuilds the levels.
+        """Saves the records since the last save. ``write`` receives the number of the last level,
+        the number of visited states, and the records; it returns a start that rebuilds the levels.
         """
 
         def work() -> Start:
@@ -217,7 +222,7 @@ class Levels:
         return self._again(together)
 
     def close(self) -> None:
-        """Removes data from the executors, as far as they can be reached."""
+        """Removes the search's data from all executors that can be reached."""
         try:
             self._doing = "the end"
             self._clear()
@@ -228,7 +233,7 @@ class Levels:
         self._jobs.shutdown()
 
     def _clear(self) -> None:
-        """Removes files from the executors, as far as they can be reached."""
+        """Removes the search's files from all executors that can be reached."""
         if self._levels:
             with suppress(Failed, *TROUBLE):
                 left = self.last.blocks.mapPartitionsWithIndex(partial(tasks.clear, self._shipped))
@@ -247,7 +252,7 @@ class Levels:
         self._rebuild = True
 
     def _first(self) -> Level:
-        """Sends the states of the start to their owners."""
+        """Sends the states of the start to their owners, and returns them as the first level."""
         start, count = self._start, self._program.partitions
         pieces = self._program.tasks
         routed = start.states(pieces).mapPartitionsWithIndex(partial(tasks.route, self._shipped))
@@ -262,7 +267,7 @@ class Levels:
         return Level(start.level, kept_blocks, seen, frontier)
 
     def _check(self, counts: Sequence[tuple[int, Mapping[int, int]]]) -> None:
-        """Raises `Failed` unless the states of the start are complete, level by level."""
+        """Raises `Failed` unless every level of the start has all its states."""
         start = self._start
         trouble = "Damaged: the checkpoint" if start.saved else "Incomplete: what was handed over"
         seen = sum(number for number, _ in counts)
@@ -280,7 +285,7 @@ class Levels:
                 )
 
     def _next(self, order: Order) -> tuple[Level, list[MergeResult]]:
-        """Computes a level from the last one."""
+        """Computes the level after the last one."""
         if not self._planned and wants_plan(self._program, sum(self.last.seen)):
             self._choose()
         self._attempts, self._made = self._attempts + 1, order.level
@@ -290,7 +295,7 @@ class Levels:
             partial(tasks.expand, self._shipped, order)
         )
         successors = blocks.sent(expanded, self._program.tasks)
-        # Tasks should run where the last level is, since the tables are there.
+        # Merging tasks should run where the last level is stored, since their tables are there.
         before = [level.blocks for level in self._levels]
         if not order.rebuild:
             before = [blocks.near(self.last.blocks)]
@@ -305,7 +310,7 @@ class Levels:
             kept_blocks.unpersist()
             raise
         self._seconds = time.monotonic() - began
-        # Late accounts of earlier attempts are ignored.
+        # Accounts that arrive late from earlier attempts are ignored.
         accounts: Account = self._accounts.value
         keys = [(order.attempt, number) for number in range(self._program.partitions)]
         missing = [number for attempt, number in keys if (attempt, number) not in accounts]
@@ -318,7 +323,9 @@ class Levels:
         return Level(order.level, kept_blocks, seen, tuple(f.kept for f in results)), results
 
     def _choose(self) -> None:
-        """Decides how tables store states from now on; existing tables are rebuilt."""
+        """Chooses the storage plan of all later tables. If a plan is chosen, existing tables are
+        rebuilt.
+        """
         program, states = self._program, list[bytes]()
         if program.words > 1:
             share = -(-SAMPLE // program.tasks)
@@ -330,7 +337,7 @@ class Levels:
         self._rebuild = self._rebuild or self._plan is not None
 
     def _again(self, work: Callable[[], T]) -> T:
-        """Performs some work, and repeats it after temporary failures."""
+        """Runs ``work``, and repeats it after temporary failures."""
         attempts = 0
         first: Failed | None = None
         while True:
@@ -338,15 +345,15 @@ class Levels:
                 return self._tried(work)
             except Failed as failed:
                 if failed.missing and not self._rebuild:
-                    # Not an error: the level is recomputed without tables.
+                    # Not an error: the level is recomputed from the RDDs, without tables.
                     self._rebuild = True
                     continue
                 attempts += 1
-                # Later failures may only be consequences.
+                # Later failures may only be consequences of the first.
                 first = first or failed
                 if attempts == ATTEMPTS or failed.hopeless:
                     raise gave_up(failed if failed.hopeless else first) from None
-                # The first retry rebuilds tables, further ones recompute levels.
+                # The first retry rebuilds the tables; further retries recompute the levels.
                 self._anew = failed.lost or attempts > 1
                 self._rebuild = True
 
@@ -355,7 +362,8 @@ class Levels:
             self._ready()
             return work()
         except TROUBLE as error:
-            # The failure is outside of jobs: the driver's JVM has exited, or its disk is full.
+            # The failure occurred outside of jobs: the driver's JVM has exited, or its disk is
+            # full.
             raise Failed(blocks.told(error)) from None
 
     def _ready(self) -> None:
@@ -370,7 +378,7 @@ class Levels:
             self._add(level)
 
     def _add(self, level: Level) -> None:
-        """Adds a level; a recomputed one must have the same sizes."""
+        """Adds a level. A recomputed level must have the same sizes as before."""
         sizes = level.seen, level.frontier
         if self._sizes.setdefault(level.number, sizes) != sizes:
             raise Failed(f"Incomplete: level {level.number} was made again, and is another one")
@@ -379,7 +387,7 @@ class Levels:
     # ------------------------------------------------------------ jobs
 
     def _job(self, action: Callable[[], T], looking: bool = True) -> T:
-        """Runs a job, and calls ``look`` meanwhile. Raises `Failed`."""
+        """Runs a job, and calls ``look`` while it runs. Raises `Failed`."""
 
         def work() -> T:
             self._spark.setJobGroup(self._group, f"fencepost: {self._doing}", True)
@@ -403,15 +411,15 @@ class Levels:
 
 
 def wants_plan(program: Program, states: int) -> bool:
-    """Whether a plan should be chosen for this number of states."""
+    """Whether a storage plan should be chosen for this number of states."""
     return states >= SAMPLE and 8 * program.words * states >= WORTH_BYTES * program.partitions
 
 
 def choose_plan(program: Program, states: bytes, look: Callable[[], None]) -> Plan | None:
-    """Chooses a plan for states like these, or None if they do not share enough words to be
-    compressed.
+    """Chooses a storage plan for states like these. Returns None if they do not share enough words
+    to be worth compressing.
 
-    States of one word are not compressed. ``look`` is called often.
+    States of one word are never compressed. ``look`` is called frequently.
     """
     memory = Memory()
     try:

@@ -25,13 +25,13 @@ from fencepost.checker.spark.records import (
 from fencepost.checker.spark.table import Seen
 
 CHUNK_BYTES = 1 << 21
-"""New states are written out when they take this many bytes, divided by the number of owners in a
-task.
+"""New states are written out when they reach this many bytes, divided by the number of owners that
+the task works for.
 """
 
 
 class Merger:
-    """The visited set of an owner, and the new states in it."""
+    """Adds states to the visited set of an owner, and collects the new ones."""
 
     def __init__(
         self,
@@ -52,7 +52,8 @@ class Merger:
         self._words = context.words
         self._native = 0.0
         self._state_bytes, self._entry_bytes = 8 * made.words, 8 * visited.entry_words
-        # The entries of new states, and memory for the states if entries are something else.
+        # Memory for the entries of new states, and for the states themselves if entries are
+        # compressed.
         share = CHUNK_BYTES // len(made.owners(made.task(owner)))
         most = max(share // self._state_bytes, 1)
         self._chunk = memory.take(most * self._entry_bytes)
@@ -62,12 +63,12 @@ class Merger:
         self._seen = self._kept = 0
 
     def load(self, address: int, count: int) -> None:
-        """Adds states of earlier levels."""
+        """Adds states of earlier levels, without reporting them as new."""
         for _ in self.merge(address, count, store=False):
             pass
 
     def loaded(self) -> None:
-        """Checks the number of states of earlier levels."""
+        """Checks the number of states loaded from earlier levels."""
         expected = self._order.seen[self._owner]
         if self._visited.states != expected:
             raise Incomplete(
@@ -76,8 +77,8 @@ class Merger:
         self._open_chunk()
 
     def merge(self, address: int, left: int, store: bool = True) -> Iterator[bytes]:
-        """Adds ``left`` states from an address. New states are stored, and written out when there
-        are many.
+        """Adds ``left`` states that start at ``address``. If ``store`` is set, new states are
+        stored, and written out when enough have accumulated.
         """
         if not store:
             self._open_chunk()
@@ -99,7 +100,7 @@ class Merger:
             self._native += time.thread_time() - began
 
     def hand_on(self) -> Iterator[bytes]:
-        """Examines the new states and turns them into records."""
+        """Examines the stored new states, and yields them as records."""
         entries, level = self._chunk.address, self._order.level
         count = (self._words[Word.STORE] - entries) // self._entry_bytes
         if not count:
@@ -122,7 +123,7 @@ class Merger:
             yield records.record(Kind.FRONTIER, level, self._owner, inside)
 
     def account(self, expanded: Expansion | None) -> MergeResult:
-        """The result for the owner. Raises `Incomplete` if states are missing."""
+        """Returns the result for the owner. Raises `Incomplete` if states are missing."""
         context, expected = self._context, self._order.seen[self._owner] + self._seen
         if self._visited.states != expected:
             raise Incomplete(f"partition {self._owner} has not seen {expected} states")
@@ -144,7 +145,7 @@ class Merger:
 
 
 class Delivery:
-    """Distributes the input of a task to its owners."""
+    """Distributes the input of a task to the mergers of its owners."""
 
     def __init__(
         self,
@@ -164,7 +165,7 @@ class Delivery:
         self._expanded: Expansion | None = None
 
     def run(self, blocks: Iterable[bytes]) -> Iterator[bytes]:
-        """Processes records, and yields those of the new level."""
+        """Processes the input records, and yields the records of the new level."""
         for data in blocks:
             kind, level, number = records.head(data)
             if kind in (Kind.SUCCESSORS, Kind.PARCEL, Kind.END):
@@ -193,8 +194,8 @@ class Delivery:
             )
 
     def accounts(self) -> dict[int, MergeResult]:
-        """The results of the owners. Raises `Incomplete` if the account of an expansion is
-        missing.
+        """Returns the results by owner. Raises `Incomplete` if no expanding task has sent its
+        account.
         """
         if self._expanded is None:
             raise Incomplete(f"task {self._task} got no account")
@@ -210,7 +211,7 @@ class Delivery:
         return self._mergers[owner]
 
     def _states(self, kind: Kind, data: bytes) -> tuple[int, int]:
-        """The address and number of the states of a record."""
+        """Returns the address and the number of the states in a record."""
         if kind is Kind.PARCEL:
             return self._parcels.read(data)
         return records.address(data), records.count(data, self._made.words)

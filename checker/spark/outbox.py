@@ -1,4 +1,4 @@
-"""Outgoing successors: a block per owner, filled by machine code."""
+"""Outgoing successors, collected in one block per owner that machine code fills."""
 
 from __future__ import annotations
 
@@ -13,14 +13,16 @@ from fencepost.checker.spark.program import Program
 from fencepost.checker.spark.records import HEAD, KEY, Kind
 
 BLOCK_BYTES, ALL_BLOCKS_BYTES = 1 << 18, 1 << 26
-"""The capacity for successors of one owner, and of all owners together."""
+"""The maximum number of bytes for the successors of one owner, and for those of all owners
+together.
+"""
 
 
 class Callback:
-    """A callback from machine code with the number of an owner.
+    """A callback for machine code, which passes the number of an owner.
 
-    Machine code cannot propagate exceptions: it drops the state and continues. So the exception is
-    kept, and the caller of the machine code must call `check`.
+    An exception cannot propagate through machine code, which drops the state and continues. The
+    callback therefore keeps the exception, and the caller of the machine code must call `check`.
     """
 
     def __init__(self, function: Callable[[int], None]) -> None:
@@ -35,21 +37,21 @@ class Callback:
             self._error = error
 
     def check(self) -> None:
-        """Raises the exception of the callback, if any."""
+        """Raises the exception that occurred in the callback, if any."""
         if self._error is not None:
             raise self._error
 
 
 def no_successors(owner: int) -> None:
-    """The callback of a context without successors."""
+    """The callback for a context whose machine code must not produce successors."""
     raise AssertionError(f"a successor for owner {owner} where none is made")
 
 
 class Outbox:
     """Blocks of successors. A full block becomes a record of ``kind`` and ``level``.
 
-    With ``parcels``, states are written there and the record only refers to them. ``sent`` counts
-    states in records by owner. ``context`` is the context of the machine code.
+    With ``parcels``, the states are written to files, and records only refer to them. ``sent``
+    counts the states in records by owner. ``context`` is the context for the machine code.
     """
 
     def __init__(
@@ -78,15 +80,15 @@ class Outbox:
             self._open(owner)
 
     def flush(self) -> None:
-        """Turns all remaining states into records."""
+        """Turns all states that are left in the blocks into records."""
         for owner in range(len(self._starts)):
             self._deliver(owner)
 
     def take(self) -> list[bytes]:
-        """The finished records, each preceded by the number of its owner's task.
+        """Returns the finished records, each preceded by the number of its owner's task.
 
-        Raises the exception that occurred while machine code filled the blocks, and states are
-        missing then.
+        Raises the exception that occurred while machine code filled the blocks, if any; in that
+        case states are missing.
         """
         self._full.check()
         taken, self._ready = self._ready, []

@@ -1,8 +1,9 @@
-"""Successors in files, if all tasks run on one machine: records only refer to them.
+"""Passes successors between tasks in files if all tasks run on one machine; the records only refer
+to the files.
 
-An expanding task writes one file with a unique name, and its records refer to parts of it, so a
-record refers to the output of exactly its own attempt, or to nothing. A failed task removes its
-file at once; other files are removed by a later attempt.
+Each attempt of an expanding task writes one file with a unique name, and its records refer to parts
+of that file. So a record refers either to the output of its own attempt or to nothing. A failed
+task removes its file at once; a later attempt removes other files that are left.
 """
 
 from __future__ import annotations
@@ -21,11 +22,11 @@ from fencepost.checker.spark.records import HEAD, Broken, Kind, record
 from fencepost.spec.text import inputs
 
 PLACE = struct.Struct("<IIQQQQ")
-"""A reference to successors: attempt, task, the name of the file (two words), offset and size in
-bytes.
+"""A reference to successors: the attempt, the task, the name of the file (two words), and the
+offset and size in bytes.
 """
 SENT = "sent"
-"""The subfolder for these files in a search's folder."""
+"""The subfolder for these files in the folder of a search."""
 
 
 class Lost(Exception):
@@ -33,7 +34,7 @@ class Lost(Exception):
 
 
 class Parcels:
-    """The output of a task in an attempt. Raises `OSError` if the disk is full."""
+    """Writes the output of a task in one attempt. Raises `OSError` if the disk is full."""
 
     def __init__(self, shipped: Program, attempt: int, task: int) -> None:
         self._attempt, self._task = attempt, task
@@ -47,7 +48,7 @@ class Parcels:
         self._size = 0
 
     def put(self, level: int, owner: int, address: int, size: int) -> bytes:
-        """Writes successors; returns a record that refers to them."""
+        """Writes successors, and returns a record that refers to them."""
         left = memoryview((ctypes.c_char * size).from_address(address)).cast("B")
         while left:
             left = left[os.write(self._file, left) :]
@@ -63,19 +64,19 @@ class Parcels:
 
 
 class ParcelReader:
-    """Reads the output of other tasks into ``memory``, for a merging task."""
+    """Reads the output of other tasks into ``memory``, on behalf of a merging task."""
 
     def __init__(self, shipped: Program, memory: Memory) -> None:
         self._made = shipped
         self._memory = memory
         self._room: Region | None = None
-        # Only the last file stays open, since there are as many files as tasks.
+        # Only the last file is kept open, since there are as many files as tasks.
         self._path: Path | None = None
         self._file = -1
 
     def read(self, data: bytes) -> tuple[int, int]:
-        """Returns the address and number of the states that a record refers to, valid until the
-        next call.
+        """Returns the address and number of the states that a record refers to. The address is
+        valid until the next call.
 
         Raises `Broken` or `Lost`.
         """
@@ -114,7 +115,7 @@ class ParcelReader:
         return self._file
 
     def _at_least(self, size: int) -> int:
-        """A region of at least this many bytes."""
+        """Returns the address of a region of at least ``size`` bytes."""
         if self._room is None or self._room.size < size:
             if self._room is not None:
                 self._memory.give(self._room)
@@ -123,12 +124,12 @@ class ParcelReader:
 
 
 def clear(shipped_program: Program, task: int) -> None:
-    """Removes the files of a task, and of others on the same disk."""
+    """Removes the files of a task, and those of other tasks on the same disk."""
     shutil.rmtree(_folder(shipped_program, task), ignore_errors=True)
 
 
 def _forget(folder: Path, attempt: int) -> None:
-    """Removes files of earlier attempts, whose jobs are over."""
+    """Removes the files of earlier attempts, whose jobs have ended."""
     with suppress(FileNotFoundError):
         for other in folder.iterdir():
             if other.name.isdecimal() and int(other.name) < attempt:

@@ -1,7 +1,7 @@
-"""The program that the driver ships to executors: the search of a model as LLVM text, and its
-sizes.
+"""The program that the driver ships to executors: the LLVM code of the search of a model, as text,
+and its sizes.
 
-Each process of an executor compiles it for its own processor, first quickly, and later with
+Each executor process compiles it for its own processor, first quickly, and later with
 optimizations. The code of compressed visited sets does not depend on the model and is not shipped.
 """
 
@@ -28,18 +28,18 @@ from fencepost.checker.native.machine.worker_context import Sizes
 from fencepost.spec.records import dataclass
 
 KEPT_BYTES = 1 << 25
-"""The amount of free memory that a process keeps."""
+"""The number of bytes of freed memory that a process keeps."""
 TRIM_THRESHOLD, MMAP_THRESHOLD = -1, -3
-"""Parameters of ``mallopt``, as in its header."""
+"""The numbers of ``mallopt`` parameters, from its C header."""
 
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """A shipped program.
+    """A program that is shipped to executors.
 
-    ``run`` identifies the search on executors. ``partitions`` is the number of owners, ``tasks``
-    the number of tasks per stage, each for several owners. ``together``: all tasks run on one
-    machine and can read each other's files.
+    ``run`` identifies the search on executors. ``partitions`` is the number of owners, and
+    ``tasks`` the number of tasks per stage; each task works for several owners. ``together`` is set
+    if all tasks run on one machine and can read each other's files.
     """
 
     text: str
@@ -51,21 +51,21 @@ class Program:
 
     @property
     def words(self) -> int:
-        """The number of words of a packed state."""
+        """The number of words in a packed state."""
         return self.sizes.slots.words
 
     def task(self, owner: int) -> int:
-        """The task that works for an owner."""
+        """Returns the task that works for an owner."""
         return owner % self.tasks
 
     def owners(self, task: int) -> range:
-        """The owners that a task works for."""
+        """Returns the owners that a task works for."""
         return range(task, self.partitions, self.tasks)
 
 
 @lru_cache(maxsize=2)
 def held(text: str) -> CodeInUse:
-    """The compiled code of a text in this process."""
+    """Returns the code compiled from ``text``, which this process caches."""
     _keep_memory()
     code_in_use = CodeInUse(Compilation(text))
     # PySpark collects garbage after every task, which is slow with many loaded modules.
@@ -74,13 +74,13 @@ def held(text: str) -> CodeInUse:
 
 
 def code(text: str) -> Code:
-    """The best machine code available; code in use stays valid."""
+    """Returns the best machine code available now. Code that is already in use stays valid."""
     return held(text).now()
 
 
 def _keep_memory() -> None:
-    """Makes the allocator keep freed memory, up to a limit: the system would have to clear new
-    pages.
+    """Makes the allocator keep freed memory, up to a limit, since the system has to clear every new
+    page.
     """
     with suppress(OSError, AttributeError):  # not glibc
         system = ctypes.CDLL(None)
@@ -96,7 +96,7 @@ def _held_set() -> SetCodeInUse:
 
 
 def set_code() -> SetCode:
-    """The best machine code available for compressed visited sets."""
+    """Returns the best machine code available now for compressed visited sets."""
     return _held_set().now()
 
 
@@ -106,13 +106,13 @@ def _held_lawful(text: str) -> CodeInUse:
 
 
 def lawful(text: str) -> Code:
-    """The machine code that validates states from files (`saving.lawful`)."""
+    """Returns the machine code that validates states read from files (`saving.lawful`)."""
     return _held_lawful(text).now()
 
 
 def local_folder(shipped: Program, number: int) -> Path:
-    """The local folder of a search, which Spark removes with the executor; ``number`` selects one
-    of several disks.
+    """Returns the local folder of a search, which Spark removes together with the executor.
+    ``number`` selects one of several disks.
     """
     folders = [name for name in os.environ.get("SPARK_LOCAL_DIRS", "").split(",") if name]
     home = folders[number % len(folders)] if folders else tempfile.gettempdir()
@@ -120,5 +120,5 @@ def local_folder(shipped: Program, number: int) -> Path:
 
 
 def process() -> tuple[int, int]:
-    """The id of this process, and the number of searches it has compiled code for."""
+    """Returns the id of this process, and the number of programs that it has compiled."""
     return os.getpid(), held.cache_info().misses

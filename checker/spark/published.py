@@ -1,4 +1,6 @@
-"""Tables that appear atomically: written to a temporary folder, which is renamed at the end."""
+"""Publishes tables atomically: they are written to a temporary folder, which is renamed at the
+end.
+"""
 
 from __future__ import annotations
 
@@ -16,12 +18,12 @@ if TYPE_CHECKING:
 
 LOOK_SECONDS, PATIENCE_SECONDS = 0.1, 10.0
 INCOMPLETE = "_incomplete-"
-"""The prefix of folders being written; Spark ignores names with an underscore."""
+"""The prefix of unfinished folders; Spark ignores names that start with an underscore."""
 
 
 class Place:
-    """The folder ``name`` in ``url``, which must be absent or empty, for tables of ``what``. Raises
-    `Rejected`.
+    """The folder ``name`` in ``url``, as the destination for tables of ``what``. The folder must
+    not exist or must be empty; otherwise raises `Rejected`.
     """
 
     def __init__(self, spark: SparkContext, what: str, url: str, name: str) -> None:
@@ -48,11 +50,11 @@ class Place:
         return self._target.url
 
     def at(self, name: str) -> str:
-        """The temporary URL of a table."""
+        """Returns the temporary URL of a table."""
         return self._temporary.at(name)
 
     def publish(self) -> None:
-        """Renames the finished tables."""
+        """Moves the finished tables to their final URL."""
         try:
             if self._empty is not None:
                 self._target.delete()
@@ -73,6 +75,6 @@ class Place:
 
 
 def unusable(what: str, url: str, reason: str, *notes: str) -> Rejected:
-    """The problem of a folder that cannot be used."""
+    """Returns the problem to report for a folder that cannot be used."""
     message = f"{what} cannot be saved in {url}: {reason}"
     return Rejected([Problem("F036", None, message, tuple((None, note) for note in notes))])

@@ -1,10 +1,10 @@
 """Records: the bytes that partitions keep and exchange, a header followed by packed states.
 
-A partition is an iterator of records. Records contain only numbers and packed states, or, at the
-end of a task's output, its account. That holds the observations of `ir.Observe`, for the driver's
-observer: a task has a copy of the observer from the start of the level. When the copy raises, the
-task stops before the observed step is completed; the driver's observer will raise as well when it
-receives the task's observations.
+A partition is an iterator of records. Records contain only numbers and packed states, except that a
+record at the end of a task's output contains the task's account. The account includes the
+observations of `ir.Observe`, for the driver's observer. A task has a copy of that observer, made at
+the start of the level. If the copy raises an exception, the task stops before it completes the
+observed step; the driver's observer raises it as well when it receives the task's observations.
 """
 
 from __future__ import annotations
@@ -24,14 +24,16 @@ from fencepost.spec.semantics.concrete import Observer
 
 
 class Sight(NamedTuple):
-    """The observations of a task, ascending. ``enough``: the task stopped early."""
+    """The observations of a task, sorted. ``enough`` is set if the observer stopped the task
+    early.
+    """
 
     seen: tuple[tuple[int, tuple[int, ...]], ...] = ()
     enough: bool = False
 
 
 class Watch:
-    """Forwards observations of machine code in a context; ``observer`` may be None."""
+    """Passes the observations of machine code in ``context`` to ``observer``, which may be None."""
 
     def __init__(self, context: Context, memory: Memory, observer: Observer | None) -> None:
         self._seen: set[tuple[int, tuple[int, ...]]] = set()
@@ -58,38 +60,38 @@ class Watch:
 
 
 HEAD = struct.Struct("<IIQ")
-"""Kind, level, and the owner's number unless the kind defines it otherwise. The states after it are
-aligned.
+"""The kind, the level, and the number of the owner, unless the kind defines the number differently.
+The states that follow the header are aligned.
 """
 KEY = struct.Struct("!q")
-"""The number of a task, in Spark's byte order."""
+"""The number of a task, in the byte order that Spark uses."""
 
 
 class Kind(IntEnum):
     """The kinds of records."""
 
     STATES = 1
-    """Visited states of the level; those of the last level will be expanded."""
+    """Visited states of the level. Those of the last level will be expanded."""
     SEEN = 2
-    """Visited states of the level, including states outside a constraint."""
+    """Visited states of the level, including states that violate a constraint."""
     FRONTIER = 3
-    """The states of `SEEN` within all constraints."""
+    """The subset of the `SEEN` states that satisfies all constraints."""
     SUCCESSORS = 4
-    """Successors of the previous level, for their owner."""
+    """Successors of the previous level's states, for their owner."""
     END = 5
-    """The end of a task's output; the number counts its states for the reading task. One reader
-    also gets the task's account.
+    """The end of a task's output for one reading task; the number counts the states sent to that
+    reader. One of the readers also receives the account.
     """
     PARCEL = 6
-    """Like `SUCCESSORS`, with a reference to a file (`parcels`) instead of the states."""
+    """Like `SUCCESSORS`, but with a reference to a file (`parcels`) instead of the states."""
 
 
 KEPT = (Kind.STATES, Kind.SEEN)
-"""The records of the visited set."""
+"""The kinds of records that make up the visited set."""
 EXPANDED = (Kind.STATES, Kind.FRONTIER)
-"""The records of states that are expanded."""
+"""The kinds of records whose states are expanded."""
 SAVED = (Kind.STATES, Kind.SEEN, Kind.FRONTIER)
-"""The records that outlive a job and are saved in checkpoints."""
+"""The kinds of records that outlive a job and are saved in checkpoints."""
 
 
 class Head(NamedTuple):
@@ -101,10 +103,10 @@ class Head(NamedTuple):
 
 
 class Expansion(NamedTuple):
-    """The result of an expanding task; ``sent`` counts states sent to owners.
+    """The account of an expanding task. ``sent`` counts the states sent to owners.
 
-    ``seconds`` is processor time, ``native`` the part spent in machine code. ``process`` is the
-    process id and its number of compilations; ``sight`` holds observations.
+    ``seconds`` is processor time, and ``native`` the part of it spent in machine code. ``process``
+    is the id of the process and its number of compilations. ``sight`` holds the observations.
     """
 
     states: int
@@ -120,12 +122,12 @@ class Expansion(NamedTuple):
 
 
 class MergeResult(NamedTuple):
-    """The result of a merging task for an owner: the number of new states, and of those within the
-    constraints.
+    """The result of a merging task for one owner: the number of new states, and how many of them
+    satisfy the constraints.
 
-    ``expanded`` is the account of an expanding task, reported with the first owner of a merging
-    task. ``native`` and the following fields are as in `Expansion`; ``table_bytes`` is the size of
-    the table.
+    ``expanded`` is the account of an expanding task; a merging task reports it with its first
+    owner. ``native``, ``process`` and ``sight`` are as in `Expansion`. ``table_bytes`` is the size
+    of the table.
     """
 
     seen: int
@@ -140,26 +142,26 @@ class MergeResult(NamedTuple):
 
 
 def record(kind: Kind, level: int, number: int = 0, payload: bytes = b"") -> bytes:
-    """A record with these parts."""
+    """Returns a record with these parts."""
     return HEAD.pack(kind, level, number) + payload
 
 
 def head(data: bytes) -> Head:
-    """The header of a record."""
+    """Returns the header of a record."""
     kind, level, number = HEAD.unpack_from(data)
     return Head(Kind(kind), level, number)
 
 
 def address(data: bytes) -> int:
-    """The address of a record's states, valid while the record exists."""
+    """Returns the address of a record's states, which is valid as long as the record exists."""
     start = ctypes.cast(ctypes.c_char_p(data), ctypes.c_void_p).value
     assert start is not None
     return start + HEAD.size
 
 
 def count(data: bytes, words: int) -> int:
-    """The number of states of ``words`` words in a record. Raises `Broken` if the last is
-    incomplete.
+    """Returns the number of states, of ``words`` words each, in a record. Raises `Broken` if the
+    last state is incomplete.
     """
     number, rest = divmod(len(data) - HEAD.size, 8 * words)
     if rest or number < 0:
@@ -175,7 +177,7 @@ class Broken(Exception):
 
 
 def written(account: Expansion) -> bytes:
-    """Serializes an account as JSON, so that reading it only creates numbers and strings."""
+    """Serializes an account as JSON, so that reading it can only create numbers and strings."""
     parts = account._replace(tally=b"", sight=Sight())
     return json.dumps([*parts[:3], account.tally.hex(), *parts[4:9], account.sight]).encode()
 
@@ -222,13 +224,7 @@ def _number(value: Any) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """The task of a level, given to all its tasks: to compute level ``level``.
-
-    ``frontier`` is the number of states to expand per owner, ``seen`` the number of visited states.
-    ``rebuild``: the visited set is in the records, and existing tables are ignored. ``attempt`` is
-    unique among the jobs of a search. ``observer`` receives observations. ``plan`` defines how
-    tables store states; None stores them whole.
-    """
+    """The instruction to compute level ``level``, given to all tasks of that level."""
 
     level: int
     deadlock: bool
@@ -242,4 +238,4 @@ class Order:
 
 
 class Incomplete(Exception):
-    """A task did not receive all its input."""
+    """A task did not receive its complete input."""

@@ -1,6 +1,7 @@
-"""The engine ``spark``: the search of the engine ``local``, its later levels on a cluster.
+"""The engine ``spark``: the search of the engine ``local``, with its later levels computed on a
+cluster.
 
-Its findings are those of the engine ``local``, for any cluster and number of partitions.
+Its findings equal those of the engine ``local``, for any cluster and any number of partitions.
 """
 
 from __future__ import annotations
@@ -45,12 +46,12 @@ from fencepost.spec.semantics.stepper import Runner
 from fencepost.spec.text.problem import Rejected
 
 THRESHOLD_BYTES = 1 << 22
-"""A level is handed over when its states take this many bytes."""
+"""A level is handed over to the cluster when its states take this many bytes."""
 
 
 class Spark:
-    """The engine of this module, on a cluster. ``large`` decides whether the cluster takes over; by
-    default it does so once the last level has enough states to be worth it. ``watch`` receives the
+    """The engine ``spark``, on a given cluster. ``large`` decides when the cluster takes over; the
+    default is when the states of the last level take `THRESHOLD_BYTES`. ``watch`` receives the
     results of the tasks of each level.
     """
 
@@ -74,7 +75,7 @@ class Spark:
         return build.obstacle() or session.obstacle()
 
     def on(self, cluster: Cluster) -> Spark:
-        """The same engine on a certain cluster."""
+        """Returns the same engine on another cluster."""
         return Spark(cluster, self._large, self._watch)
 
     def translation(self, model: Model, properties: frozenset[int]) -> Translation:
@@ -122,7 +123,7 @@ class Spark:
             return search.run(lambda outcome: with_tables(outcome, states, tables))
 
     def _tables(self, spark: SparkContext, model: Model) -> Tables | None:
-        """The folder for the state graph, or None."""
+        """Returns the destination for the state graph, or None if it is not saved."""
         cluster = self._cluster
         if cluster.states is None:
             return None
@@ -130,12 +131,12 @@ class Spark:
 
 
 def _large(local: Explorer) -> bool:
-    """Whether the states of the last level are as many as are worth a cluster."""
+    """Whether the last level has enough states to be worth a cluster."""
     return local.size(local.level) * local.state_bytes >= THRESHOLD_BYTES
 
 
 def _checkpoints(spark: SparkContext, request: Request, code: str) -> Checkpoints | None:
-    """The folder for saving the search, or None."""
+    """Returns the folder in which to save the search, or None if it is not saved."""
     saving = request.saving
     if saving is None:
         return None
@@ -151,7 +152,9 @@ ENGINE = Spark()
 
 
 class Saver:
-    """Saves and restores a search; it starts from ``saved``, or from ``states`` if that is None."""
+    """Saves and restores a search. The search starts from ``saved``, or from the initial states if
+    that is None.
+    """
 
     def __init__(self, states: SparkStates, checkpoints: Checkpoints, saved: Saved | None) -> None:
         self._states = states
@@ -166,16 +169,16 @@ class Saver:
         start, noted = self._checkpoints.start(self._saved), self._saved.account
         noted.put(self._states.account)
         self._states.restore(start, noted.levels, noted.outside, noted.counted, noted.tally)
-        # Old checkpoints are removed only after this one has been read.
+        # Old checkpoints are removed only after this checkpoint has been read.
         self._checkpoints.tidy(self._saved)
         self.resumed = Resumed(self._checkpoints.url, len(noted.levels), not self._saved.unsigned)
         return True
 
     def judged(self) -> None:
-        """The data to save is read from the states at the time of saving."""
+        """Nothing to do: the data is read from the states when it is saved."""
 
     def save(self) -> bool:
-        """Saves the search if its states are on the cluster."""
+        """Saves the search if its states are on the cluster; returns whether it did."""
         states, checkpoints = self._states.there, self._checkpoints
         if states is None:
             return False
@@ -192,14 +195,18 @@ class Saver:
         return True
 
     def cut(self) -> None:
-        """A level under way cannot be told from those before it: what was saved stays."""
+        """Saves nothing: the records of an unfinished level cannot be told apart from those of
+        earlier levels. The last checkpoint remains.
+        """
 
     def unusable(self, why: str) -> Rejected:
         """As `search.states.Saver`."""
         return unusable(self._checkpoints.url, why)
 
     def noted(self, outcome: Outcome) -> tuple[str, ...]:
-        """The user knows the URL, but not that nothing is signed."""
+        """Returns only notes about unused or unsigned checkpoints, since the user already knows the
+        URL.
+        """
         key, notes = self._checkpoints.key, list[str]()
         if self._saved is not None and self.resumed is None:
             notes.append(not_read(self._checkpoints.url))
@@ -209,7 +216,7 @@ class Saver:
 
 
 def with_tables(outcome: Outcome, states: SparkStates, tables: Tables) -> Outcome:
-    """Saves the state graph, where it is whole: down to the end, a depth or a problem."""
+    """Saves the state graph if the search was not cut short, or only by a depth limit."""
     if outcome.cut is not None and outcome.cut.kind != "depth":
         return _noted(outcome, f"The states are not saved: the search was cut ({outcome.cut}).")
     model, statistics = states.account.model, outcome.statistics

@@ -27,55 +27,55 @@ from fencepost.checker.request import Cluster
 from fencepost.checker.spark.failures import reason, unusable
 
 SHIPPED = ("spec", "checker")
-"""The source folders that tasks import from. Executors must have llvmlite."""
+"""The source folders that tasks import from. Executors must also have llvmlite."""
 
 MIN_JAVA = 17
 GET_JAVA = "install a Java runtime (Debian: apt install openjdk-17-jre-headless), or set JAVA_HOME"
 WANTED = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
-    # With this serializer Spark sorts what is sent as bytes, without making objects of it again.
+    # With this serializer, Spark sorts the exchanged data as bytes, without deserializing it.
     "spark.serializer": "org.apache.spark.serializer.KryoSerializer",
     "spark.kryoserializer.buffer.max": "2047m",
-    # A task writes one file, and not one for each partition.
+    # Makes a task write a single file instead of one per partition.
     "spark.shuffle.sort.bypassMergeThreshold": "4",
-    # A persisted level takes a third of the memory or less.
+    # Reduces the memory for a persisted level to a third or less.
     "spark.rdd.compress": "true",
 }
-"""Settings of a session started here, unless the user sets them."""
+"""Default settings for a session that is started here; the user can override them."""
 WANTED_HERE = {
-    # Packed states go from process to process, not over a network.
+    # Packed states are passed between processes, not over a network.
     "spark.shuffle.compress": "false",
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
 }
-"""The same for a local master."""
+"""Further default settings for a local master."""
 JAVA_HERE = "-XX:TieredStopAtLevel=1"
 COLLECTOR = "-XX:+UseParallelGC"
-"""JVM options for a local master. Its work is mostly copying: the optimizing compiler takes longer
-than it saves, and a concurrent collector costs more.
+"""JVM options for a local master. The JVM mostly copies data: the optimizing compiler takes more
+time than it saves, and a concurrent collector costs more than a parallel one.
 """
 JAVA_OPTIONS = ("JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS", "JDK_JAVA_OPTIONS", "SPARK_SUBMIT_OPTS")
-"""Environment variables that may select a garbage collector; Java accepts only one."""
+"""Environment variables that may select a garbage collector. Java accepts only one collector."""
 
 TASKS = "spark.fencepost.tasks"
-"""The setting for the maximum number of tasks per stage."""
+"""The setting that limits the number of tasks per stage."""
 FILES = "spark.fencepost.files"
-"""The setting for exchanging successors in files."""
+"""The setting that controls whether successors are exchanged in files."""
 MAX_OWNERS = 128
-"""The default maximum number of tables per task: each consists of up to hundreds of memory-mapped
-files, whose number the system limits.
+"""The default maximum number of tables per task. Each table consists of up to hundreds of
+memory-mapped files, and the system limits their number.
 """
 PARALLELISM = "spark.default.parallelism"
 """Spark's setting for the number of parallel tasks."""
 SECONDS = "spark.fencepost.checkpointSeconds"
-"""The setting for the interval between checkpoints."""
+"""The setting for the interval between checkpoints, in seconds."""
 CHECKPOINT_SECONDS = 60.0
-"""The default interval between checkpoints."""
+"""The default interval between checkpoints, in seconds."""
 
 
 def obstacle() -> str | None:
-    """Why Spark cannot start here, or None if nothing obvious prevents it."""
+    """Returns why Spark cannot start here, or None if nothing obvious prevents it."""
     if "PYSPARK_GATEWAY_PORT" in os.environ or SparkContext._gateway is not None:
         return None
     home = os.environ.get("JAVA_HOME")
@@ -99,7 +99,7 @@ def obstacle() -> str | None:
 
 
 def library() -> str:
-    """The library and its version."""
+    """Returns the name and version of the library."""
     return f"pyspark {pyspark.__version__}"
 
 
@@ -112,11 +112,12 @@ def connect(cluster: Cluster) -> SparkContext:
 
 
 def tasks(spark: SparkContext, partitions: int) -> int:
-    """The number of tasks for a number of partitions. Raises `Rejected`.
+    """Returns the number of tasks per stage for a number of partitions. Raises `Rejected`.
 
-    With a local master it is at most the number of parallel tasks, since a task costs about as much
-    as expanding 10,000 states. On a cluster each partition has its own task, since an executor that
-    fails takes all its tasks' tables with it.
+    With a local master, there are at most as many tasks as run in parallel, unless each would then
+    have more than `MAX_OWNERS` tables: a task costs about as much as expanding 10,000 states. On a
+    cluster, each partition has its own task, since an executor that fails loses the tables of all
+    its tasks.
     """
     conf = spark.getConf()
     wanted = conf.get(TASKS)
@@ -142,12 +143,12 @@ def together(spark: SparkContext) -> bool:
 
 
 def _here(conf: SparkConf) -> bool:
-    """Whether all tasks run on this machine."""
+    """Whether the master is local, so that all tasks run on this machine."""
     return re.match(r"local(\[|$)", str(conf.get("spark.master"))) is not None
 
 
 def parallelism(spark: SparkContext) -> int:
-    """The number of parallel tasks. Raises `Rejected`."""
+    """Returns the number of tasks that run in parallel. Raises `Rejected`."""
     try:
         number = spark.defaultParallelism
     except (Py4JError, PySparkException):
@@ -159,7 +160,7 @@ def parallelism(spark: SparkContext) -> int:
 
 
 def checkpoint_seconds(spark: SparkContext) -> float:
-    """The interval between checkpoints in seconds. Raises `Rejected`."""
+    """Returns the interval between checkpoints in seconds. Raises `Rejected`."""
     wanted = spark.getConf().get(SECONDS)
     if wanted is None:
         return CHECKPOINT_SECONDS
@@ -177,7 +178,7 @@ def _ship(spark: SparkContext) -> None:
     name = f"fencepost-{__version__}.zip"
     if name in (spark._python_includes or ()):
         return
-    # Executors fetch it on demand, so it stays until this process ends.
+    # Executors fetch the file on demand, so it is kept until this process ends.
     folder = tempfile.mkdtemp(prefix="fencepost-")
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     path = Path(folder) / name
@@ -225,10 +226,10 @@ def _begun(cluster: Cluster) -> SparkContext:
     if cluster.master is not None:
         conf.setMaster(cluster.master)
         if cluster.master.startswith("local"):
-            # These options are only effective at the start of Java.
+            # These options take effect only when the JVM starts.
             conf.setIfMissing("spark.driver.extraJavaOptions", java_here(conf))
     interrupt = signal.getsignal(signal.SIGINT)
-    # Spark's output is kept in case it fails.
+    # Spark's output is kept for the case that it fails to start.
     handle, name = tempfile.mkstemp(prefix="fencepost-spark-", suffix=".log")
     log = Path(name)
     try:
@@ -238,8 +239,8 @@ def _begun(cluster: Cluster) -> SparkContext:
         atexit.register(log.unlink, missing_ok=True)
         return spark
     except Exception as error:
-        # PySpark, py4j and the system raise different exceptions; all mean that Spark does not
-        # start.
+        # PySpark, py4j and the system raise different exceptions, which all mean that Spark does
+        # not start.
         text = f"{error}\n{log.read_text(encoding='utf-8', errors='replace')}"
         raise unusable(f"Spark does not start: {reason(text)}", f"its log is {log}") from None
     finally:
@@ -248,7 +249,7 @@ def _begun(cluster: Cluster) -> SparkContext:
 
 
 def java_here(asked: SparkConf) -> str:
-    """The JVM options for a local master."""
+    """Returns the JVM options for a local master."""
     variables = [os.environ.get(name, "") for name in JAVA_OPTIONS]
     variables.append(asked.get("spark.driver.defaultJavaOptions", ""))
     if any(re.search(r"-XX:\+Use\w+GC\b", options) for options in variables):
@@ -257,7 +258,7 @@ def java_here(asked: SparkConf) -> str:
 
 
 def _launch(conf: SparkConf, log: IO[bytes]) -> Any:
-    """Starts Java without output on the terminal."""
+    """Starts Java, with its output in ``log`` instead of on the terminal."""
     start: Any = launch_gateway
     return start(conf, {"stderr": log, "stdout": log})
 
@@ -280,13 +281,13 @@ def _context(asked: SparkConf, gateway: Any) -> SparkContext:
 
 
 def _package() -> Path:
-    """The folder of this package."""
+    """Returns the folder of this package."""
     return Path(__file__).absolute().parents[2]
 
 
 def pack_sources(target: Path) -> None:
     """Writes the package's sources to a zip file."""
-    # In a checkout, links show the package as installed; they are followed.
+    # In a checkout, the package's folders are symbolic links, which are followed.
     package = Path(__file__).absolute().parents[2]
     with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as file:
         file.write(package / "__init__.py", "fencepost/__init__.py")

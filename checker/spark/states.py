@@ -1,6 +1,6 @@
-"""The states of a search on Spark: the first levels in this process, the others on a cluster.
+"""The states of a search on Spark: the first levels in this process, later ones on a cluster.
 
-The search by levels uses both through one interface.
+The level search uses both through one interface.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ if TYPE_CHECKING:
     from pyspark.core.rdd import RDD
 
 PORTION_BYTES = 1 << 20
-"""The approximate size of the pieces of a transfer of states."""
+"""The approximate number of bytes in each piece of the states that are handed over."""
 
 
 @dataclass(frozen=True, slots=True)
 class HandOver:
-    """The hand-over from this process to the cluster. ``large`` decides when it happens; ``told``
+    """How the search moves from this process to the cluster. ``large`` decides when. ``told``
     receives the results of the tasks of each level, and ``observer`` their observations.
     """
 
@@ -51,8 +51,8 @@ class HandOver:
 
 
 class SparkStates:
-    """The states of a search on Spark: in this process (``first``) until a level is large, then on
-    the cluster (``there``, None before). Implements `Stoppable`.
+    """The states of a search on Spark. They are in this process (``first``) until a level is large,
+    and then on the cluster (``there``, which is None until then). Implements `Stoppable`.
     """
 
     def __init__(
@@ -111,7 +111,9 @@ class SparkStates:
     # ------------------------------------------------------------ handing over
 
     def handed_over(self) -> ClusterStates:
-        """The states on the cluster, which owns all states from now on."""
+        """Returns the states on the cluster, after handing them over if necessary. The cluster then
+        computes all later levels.
+        """
         if self.there is None:
             self.first.assert_collected()
             explorer = self.first.explorer
@@ -144,11 +146,11 @@ class SparkStates:
         return self._hand_over.spark.parallelize([*self._states()], partitions)
 
     def _states(self) -> Iterator[levels.States]:
-        """All states visited by this process, with their level if they have been or will be
-        expanded.
+        """Yields all states that this process has visited, with their level if they have been or
+        will be expanded.
         """
         explorer, last = self.first.explorer, self.first.explorer.level
-        # States outside constraints are in the tables only, which have no levels.
+        # States outside the constraints are only in the tables, which have no levels.
         kind = Kind.FRONTIER if explorer.outside else Kind.STATES
         for level in range(1, last + 1):
             yield from self._portions(kind, level, explorer.pieces(level))
@@ -167,8 +169,8 @@ class SparkStates:
 
 
 class ClusterStates(PackedStates):
-    """The states of the levels after ``handed``, on a cluster; ``first`` has the earlier ones.
-    ``sizes`` and the following arguments are the results of a saved search.
+    """The states of the levels after ``handed``, on a cluster; ``first`` has the earlier levels.
+    ``sizes`` and the following arguments restore the results of a saved search.
     """
 
     def __init__(
@@ -189,7 +191,7 @@ class ClusterStates(PackedStates):
         self._hand_over = hand_over
         self._handed = handed
         self._level_sizes = [*sizes]
-        # The states outside the constraints, and the new ones among them.
+        # The number of states outside the constraints, and how many of them are new.
         self._outside, self._new_outside = outside, 0
         self._transitions, self._stuck, self._expanded = counted or Counted()
         self._tally = [] if tally is None else [tally]
@@ -219,7 +221,7 @@ class ClusterStates(PackedStates):
         try:
             results = self.levels.advance(self._deadlock, self._properties)
         except BaseException:
-            # Findings reported by tasks count even if the level was cut.
+            # Problems that tasks have reported count even if the level was cut.
             self._offer(self.levels.left())
             raise
         self._hand_over.told(results)
@@ -239,7 +241,9 @@ class ClusterStates(PackedStates):
         self._remark = self._describe(results)
 
     def examine(self) -> None:
-        """Executors check states when they merge them; only the number of states changes now."""
+        """Subtracts the new states outside the constraints from the level's size. Executors have
+        already examined the states while merging them.
+        """
         self._level_sizes[-1] -= self._new_outside
         self._outside += self._new_outside
         self._new_outside = 0
@@ -251,7 +255,7 @@ class ClusterStates(PackedStates):
 
     @property
     def counted(self) -> Counted:
-        """The counts of a search, to be saved."""
+        """The counts of the search, in the form in which they are saved."""
         explorer = self._first.explorer
         return Counted(
             explorer.transitions + self._transitions,
@@ -260,7 +264,7 @@ class ClusterStates(PackedStates):
         )
 
     def tallies(self) -> list[bytes]:
-        """The current tallies."""
+        """Returns the current tallies."""
         return [*self._first.explorer.snapshot(), *self._tally]
 
     def count(self) -> Counts:
@@ -285,7 +289,7 @@ class ClusterStates(PackedStates):
         return least_predecessors
 
     def _offer(self, results: Sequence[MergeResult]) -> None:
-        """Offers the findings of the tasks that expanded the last level to the account."""
+        """Passes the findings of the tasks that computed the last level to the account."""
         reports: list[SlotReport] = []
         for result in results:
             reports += result.reports
@@ -294,7 +298,7 @@ class ClusterStates(PackedStates):
         self.offer(least(reports, self.layout.decode), self._level)
 
     def _observe(self, sights: Sequence[Sight]) -> None:
-        """Passes the observations of the tasks of a level to the observer."""
+        """Passes the observations of a level's tasks to the observer."""
         observer = self._hand_over.observer
         if observer is None:
             return
@@ -303,7 +307,7 @@ class ClusterStates(PackedStates):
         assert not any(sight.enough for sight in sights), "a task has seen more than its driver"
 
     def _describe(self, results: Sequence[MergeResult]) -> str:
-        """The distribution of the last level over the cluster."""
+        """Describes the distribution of the last level over the cluster."""
         sizes = [result.kept for result in results]
         mean = sum(sizes) / len(sizes)
         sent = sum(result.expanded.sent for result in results if result.expanded is not None)

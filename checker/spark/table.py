@@ -1,8 +1,9 @@
-"""The visited set of a partition between tasks, in memory-mapped files on the executor.
+"""The visited set of a partition, kept in memory-mapped files on the executor between tasks.
 
-It is a cache: a missing table is rebuilt from the RDDs. A table is determined by its search,
-partition and level, since a task renames it before changing it and gives it its name back only when
-the level is complete. So a partially merged table is never used, even if a task fails.
+It is a cache: a missing table is rebuilt from the RDDs. The name of a table is determined by its
+search, partition and level. A task renames the table before changing it, and gives it a valid name
+again only when the level is complete. So a partially merged table is never used, even if a task
+fails.
 """
 
 from __future__ import annotations
@@ -33,16 +34,18 @@ from fencepost.spec.records import dataclass
 from fencepost.spec.text import inputs
 
 FAILED = ctypes.c_void_p(-1).value
-"""The result of ``mmap`` on failure."""
+"""The value that ``mmap`` returns on failure."""
 RESERVED = 2
-"""A region may reserve this multiple of its initial size; a larger one moves."""
+"""A region may reserve up to this multiple of its initial size. To grow beyond that, it has to
+move.
+"""
 
 TABLES = 8
-"""The number of hash tables in a visited set of whole states; they grow one at a time."""
+"""The number of hash tables in a visited set of whole states. Each grows separately."""
 GROWTH = 2.0
 """The growth factor of a hash table."""
 CONTENTS = "contents"
-"""The file that describes the others."""
+"""The name of the file that describes the other files of a table."""
 
 
 class Missing(Exception):
@@ -50,12 +53,12 @@ class Missing(Exception):
 
 
 class Full(Exception):
-    """A table cannot grow any more."""
+    """A table cannot grow any further."""
 
 
 class Whole(Tables):
-    """A visited set of whole states (see `store.SeenStates`), in existing ``parts`` or new
-    files.
+    """A visited set of whole states (see `store.SeenStates`), in the existing regions ``parts`` or
+    in new files.
     """
 
     def __init__(
@@ -78,7 +81,7 @@ class Whole(Tables):
             if parts:
                 region, capacity = parts[number + 1], self.capacity(number)
             else:
-                # Different sizes, so that the tables do not all grow at the same time.
+                # The sizes differ, so that the tables do not all grow at the same time.
                 room = max(expected / TABLES / MAX_LOAD * 1.05, PAGE // 8 // size, 16)
                 capacity = int(room * GROWTH ** (number / TABLES))
                 region = files.take(8 * size * capacity)
@@ -102,12 +105,12 @@ class Whole(Tables):
         self._files.give(old)
 
     def whole(self, address: int, count: int, room: int, rows: int) -> int:
-        """As `SeenStates`: entries are states."""
+        """As `SeenStates`. The entries are already whole states."""
         return address
 
 
 class Compressed(compressed.Compressed):
-    """A visited set of compressed states, which frees unused memory immediately."""
+    """A visited set of compressed states that frees unused memory immediately."""
 
     def merge(self, address: int, count: int) -> None:
         self.code = program.set_code()
@@ -126,26 +129,26 @@ Seen: TypeAlias = Whole | Compressed
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """The visited set of a partition, taken by a task."""
+    """The visited set of a partition, while a task uses it."""
 
     files: Files
     seen: Seen
 
 
 class Shelf:
-    """The tables of a search on this executor; ``plan`` defines how they store states, None means
-    whole.
+    """The tables of one partition of a search, on this executor. ``plan`` defines how tables store
+    states; if it is None, they store whole states.
     """
 
     def __init__(self, made: Program, partition: int, plan: Plan | None = None) -> None:
         self._home = program.local_folder(made, partition) / str(partition)
         self._made = made
         self._plan = plan
-        # Tables with another plan cannot be used.
+        # Tables with a different plan cannot be used.
         self._kind = repr(plan)
 
     def create(self, states: int, context: Context) -> Table:
-        """An empty table for ``states`` states, in a new folder."""
+        """Returns an empty table for ``states`` states, in a new folder."""
         folder = self._away()
         folder.mkdir(parents=True)
         files = Files(folder)
@@ -153,7 +156,7 @@ class Shelf:
             return Table(files, self._seen(files, context, states))
 
     def take(self, level: int, context: Context) -> Table:
-        """Takes the table with all states up to a level. Raises `Missing`."""
+        """Takes the table that contains all states up to a level. Raises `Missing`."""
         folder = self._away()
         try:
             self._at(level).rename(folder)
@@ -175,7 +178,7 @@ class Shelf:
         return Compressed(program.set_code(), files, self._plan, context, states, parts)
 
     def put(self, table: Table, level: int) -> None:
-        """Makes a table available for a level, and removes earlier tables."""
+        """Makes a table available under a level, and removes the other tables of the partition."""
         files = table.files
         contents = self._kind, files.noted(table.seen.parts)
         files.close()
@@ -184,7 +187,7 @@ class Shelf:
             (files.folder / CONTENTS).write_text(json.dumps(contents), encoding="utf-8")
             files.folder.rename(target)
         except OSError:
-            # Another attempt of the same task was faster; its result is the same.
+            # Another attempt of the same task finished first; its result is the same.
             if not target.is_dir():
                 raise
             shutil.rmtree(files.folder, ignore_errors=True)
@@ -193,7 +196,7 @@ class Shelf:
                 shutil.rmtree(other, ignore_errors=True)
 
     def drop(self, table: Table) -> None:
-        """Discards a taken table."""
+        """Discards a table that was taken."""
         table.files.close()
         shutil.rmtree(table.files.folder, ignore_errors=True)
 
@@ -212,7 +215,7 @@ class Shelf:
 
 @contextmanager
 def _given_back(files: Files) -> Generator[None]:
-    """Removes the folder and unmaps its files if the block fails."""
+    """Unmaps the files and removes their folder if the block fails."""
     try:
         yield
     except BaseException:
@@ -222,14 +225,15 @@ def _given_back(files: Files) -> Generator[None]:
 
 
 class Files:
-    """Regions in files (see `machine.memory.Regions`), initially zero.
+    """Regions of memory in files (see `machine.memory.Regions`), initially zero.
 
-    Raises `OSError` if the disk is full: writing to unallocated memory would kill the process.
+    Raises `OSError` if the disk is full. Space is allocated in advance, since writing to
+    unallocated space would kill the process.
     """
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        # File names by region address; addresses change when regions are reopened.
+        # File names by region address. The addresses change when regions are reopened.
         self._names: dict[int, str] = {}
         self._regions: dict[int, Region] = {}
         self._made = 0
@@ -257,16 +261,16 @@ class Files:
         region.mapping.close()
 
     def noted(self, regions: Sequence[Region]) -> list[tuple[str, int, int]]:
-        """The description that `open` restores regions from."""
+        """Describes regions, so that `open` can restore them."""
         return [(self._names[region.address], region.size, region.most) for region in regions]
 
     def open(self, noted: Sequence[tuple[str, int, int]]) -> list[Region]:
-        """Reopens regions."""
+        """Reopens regions from their description."""
         self._made = max(self._made, *(int(name) for name, _, _ in noted))
         return [self._opened(name, size, most) for name, size, most in noted]
 
     def close(self) -> None:
-        """Unmaps all regions; their content stays in the files."""
+        """Unmaps all regions. Their content stays in the files."""
         for region in self._regions.values():
             region.mapping.close()
         self._regions.clear()
@@ -288,8 +292,8 @@ class Files:
 
 
 class _Mapping:
-    """A memory-mapped file. Python's `mmap` keeps a file descriptor, but a task may have more
-    tables than a process may have open files.
+    """A memory-mapped file. Python's `mmap` would keep a file descriptor, but a task may have more
+    mapped files than a process may have open files.
     """
 
     def __init__(self, descriptor: int, size: int) -> None:
@@ -298,7 +302,7 @@ class _Mapping:
         if self.address in (None, FAILED):
             number = ctypes.get_errno()
             raise OSError(number, os.strerror(number))
-        # Unmapped even if it is not closed, since Spark's workers survive failed tasks.
+        # The file is unmapped even if it is not closed, since Spark's workers survive failed tasks.
         self._end = weakref.finalize(self, _system().munmap, self.address, size)
         self._end.atexit = False
 
@@ -309,7 +313,7 @@ class _Mapping:
 
 @cache
 def _system() -> ctypes.CDLL:
-    """The C library."""
+    """Returns the C library, with the types of the functions used here."""
     system = ctypes.CDLL(None, use_errno=True)
     number, size, pointer = ctypes.c_int, ctypes.c_size_t, ctypes.c_void_p
     system.mmap.argtypes = [pointer, size, number, number, number, ctypes.c_long]

@@ -1,7 +1,7 @@
 """Tasks on executors: expanding, merging, and searching for predecessors.
 
-Each task knows how many states it should receive, and fails otherwise: when Spark cancels a task,
-its input ends early without an error.
+Each task knows how many states it should receive, and fails if the number differs. This check is
+necessary because the input of a task ends early, without an error, if Spark cancels the task.
 """
 
 from __future__ import annotations
@@ -43,11 +43,11 @@ Account: TypeAlias = dict[tuple[int, int], MergeResult]
 """The results of merging tasks, by attempt and owner."""
 
 SLICE = 4096
-"""The number of states that one call of machine code expands."""
+"""The maximum number of states that one call of machine code expands."""
 
 
 class SideBySide(AccumulatorParam["Account"]):
-    """Collects the accounts of tasks; a repeated one counts once."""
+    """Collects the accounts of tasks; an account that is repeated counts once."""
 
     def zero(self, value: Account) -> Account:
         return {}
@@ -59,19 +59,19 @@ class SideBySide(AccumulatorParam["Account"]):
 
 
 def _expanding(shipped: Program, context: Context, address: int, count: int) -> Iterator[float]:
-    """Expands states in slices; yields the seconds taken by each."""
+    """Expands states in slices, and yields the processor time of each slice in seconds."""
     table = (ctypes.c_uint64 * 3)(address, count, 0)
     while table[1] and not context.words[Word.STOP]:
         began = time.thread_time()
-        # Optimized code may have become available.
+        # Optimized code may have become available in the meantime.
         code = program.code(shipped.text)
         code.expand(context.address, ctypes.addressof(table), 1, SLICE)
         yield time.thread_time() - began
 
 
 def expand(shipped: Shipped, order: Order, task: int, blocks: Iterable[bytes]) -> Iterator[bytes]:
-    """The successors of the states of the last level: records, each preceded by the number of the
-    merging task.
+    """Expands the states of the last level. Yields records with their successors, each preceded by
+    the number of the merging task.
     """
     shipped_program = shipped.value
     written = Parcels(shipped_program, order.attempt, task) if shipped_program.together else None
@@ -134,7 +134,7 @@ def _expanded(
 def route(
     shipped: Shipped, partition: int, portions: Iterable[tuple[Kind, int, bytes]]
 ) -> Iterator[bytes]:
-    """Distributes states to their owners: yields records, each preceded by the number of the
+    """Distributes states to their owners. Yields records, each preceded by the number of the
     owner's task.
     """
     shipped_program = shipped.value
@@ -153,8 +153,8 @@ def route(
 def census(
     shipped: Shipped, task: int, blocks: Iterable[bytes]
 ) -> Iterator[tuple[int, int, dict[int, int]]]:
-    """For each owner of a task: its number, the number of visited states, and of those within the
-    constraints by level.
+    """Counts the states of a task's owners. Yields, for each owner, its number, the number of its
+    visited states, and the number of states within the constraints by level.
     """
     shipped_program = shipped.value
     seen = dict.fromkeys(shipped_program.owners(task), 0)
@@ -173,7 +173,7 @@ def census(
 
 
 def clear(shipped: Shipped, task: int, blocks: Iterable[bytes]) -> Iterator[None]:
-    """Removes the tables of a task's owners, and its files."""
+    """Removes the tables of a task's owners and the task's parcel files."""
     shipped_program = shipped.value
     for _ in blocks:
         pass
@@ -184,7 +184,7 @@ def clear(shipped: Shipped, task: int, blocks: Iterable[bytes]) -> Iterator[None
 
 
 def sample(shipped: Shipped, most: int, task: int, blocks: Iterable[bytes]) -> Iterator[bytes]:
-    """The first ``most`` visited states of a task's owners."""
+    """Yields the first visited states of a task's owners, at most ``most`` of them."""
     state_bytes = 8 * shipped.value.words
     for data in blocks:
         if most and records.head(data).kind in records.KEPT:
@@ -199,7 +199,9 @@ def sample(shipped: Shipped, most: int, task: int, blocks: Iterable[bytes]) -> I
 def merge(
     shipped: Shipped, order: Order, accounts: Accounts, task: int, blocks: Iterable[bytes]
 ) -> Iterator[bytes]:
-    """The states of a level that belong to a task's owners, from the successors sent to them."""
+    """Merges the successors sent to a task's owners into their visited sets. Yields the records of
+    the new level.
+    """
     shipped_program = shipped.value
     memory = Memory()
     called = Callback(no_successors)
@@ -241,8 +243,8 @@ def merge(
 def search_back(
     shipped: Shipped, level: int, targets: Sequence[Packed], task: int, blocks: Iterable[bytes]
 ) -> Iterator[tuple[int, list[Packed | None]]]:
-    """The number of states of a level that a task's owners have, and for each target the least of
-    them that leads to it.
+    """Searches a level for predecessors. Yields the number of states of the level that belong to
+    the task's owners, and for each target the least of these states that leads to it, or None.
     """
     shipped_program = shipped.value
     memory = Memory()
