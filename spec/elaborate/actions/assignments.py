@@ -1,4 +1,4 @@
-"""Statements that change a variable: assignments, and the methods of collections."""
+"""Elaborates statements that change a variable: assignments and the methods of collections."""
 
 from __future__ import annotations
 
@@ -40,18 +40,20 @@ from fencepost.spec.text.problem import Note, listing, suggestion
 from fencepost.spec.text.source import Span
 
 Prelude: TypeAlias = "tuple[int, ir.Expr] | ir.Statement"
-"""A step that runs before the assignment: a value bound to a slot, or a check."""
+"""A step that runs before an assignment. It either binds a value to a slot or performs a check."""
 
 Result: TypeAlias = tuple[ir.Statement | Opening | None, Context]
-"""A checked statement, None if it does nothing or is wrong, and the context after it."""
+"""A checked statement and the context after it. The statement is None if it does nothing or is
+wrong.
+"""
 
 
 # ---------------------------------------------------------------- assignment
 
 
 def assign(context: Context, node: syntax.Assign) -> Result:
-    """Elaborates ``place = e`` and the compound forms such as ``place += e``, which mean ``place =
-    place + e`` but evaluate the place once.
+    """Elaborates ``place = e`` and the compound forms. A compound form such as ``place += e`` means
+    ``place = place + e``, but evaluates the place only once.
     """
     target = place(context, node.target)
     if target is None and open_ended(context, node.value):
@@ -83,7 +85,7 @@ def _store(
 
 
 def _behind(target: Place, statement: ir.Statement) -> ir.Statement:
-    """``statement`` preceded by the evaluations and checks that its target needs."""
+    """Returns ``statement`` preceded by the evaluations and checks that its target needs."""
     for part in reversed(target.prelude):
         if isinstance(part, tuple):
             statement = ir.Bind(part[0], part[1], statement)
@@ -93,7 +95,9 @@ def _behind(target: Place, statement: ir.Statement) -> ir.Statement:
 
 
 def forget(context: Context, statements: Sequence[ir.Statement | None]) -> Context:
-    """The context after the statements: facts about variables that they assign are dropped."""
+    """Returns the context after the statements. It drops the facts about variables that the
+    statements assign.
+    """
     if not context.facts:
         return context
     changed = assigned(tuple(statements))
@@ -191,8 +195,8 @@ def _with_element(
 def _removed(
     context: Context, target: Place, kind: Set | Seq | Bag, operand: Operand, call: syntax.Call
 ) -> ir.Expr | None:
-    """The collection without an element. Removing an element that the collection cannot hold
-    changes nothing.
+    """Returns the collection without the given element. If the collection cannot hold such an
+    element, removing it changes nothing.
     """
     span = call.span
     element = kind.element
@@ -227,8 +231,8 @@ def _added(
     front: bool,
     span: Span,
 ) -> ir.Expr:
-    """The collection with one more element: at the end of a sequence, or at its start if
-    ``front``.
+    """Returns the collection with one more element. A sequence gets the element at its end, or at
+    its start if ``front`` is set.
     """
     added: ir.Expr = ir.Add(kind, target.read, element, span=span)
     if front:
@@ -244,10 +248,10 @@ def _added(
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """An assignment target: a variable and a path into it. ``read`` is its value before the
-    assignment.
+    """An assignment target: a variable and a path into it.
 
-    ``ghost`` says whether it may depend on ghosts. ``holder`` and ``note`` name it in messages.
+    ``read`` is the value of the target before the assignment. ``ghost`` is set if the target may
+    depend on ghosts. ``holder`` and ``note`` describe the target in messages.
     """
 
     variable: int
@@ -264,8 +268,8 @@ class Place:
 
 
 def place(context: Context, node: syntax.Expr) -> Place | None:
-    """The assignment target that ``node`` denotes. Reports a problem and returns None if it cannot
-    be assigned.
+    """Returns the assignment target that ``node`` denotes. If ``node`` cannot be assigned, reports
+    a problem and returns None.
     """
     match node:
         case syntax.Name():
@@ -288,7 +292,7 @@ def _name(context: Context, node: syntax.Name) -> Place | None:
     local = context.local(node)
     if local is not None:
         if context.find(text) is not None:
-            # A local that hides a variable; that has been reported.
+            # The local hides a variable, which has already been reported.
             return None
         context.report(
             "F402",
@@ -399,7 +403,7 @@ def _of_role(context: Context, role: RoleEntity, node: syntax.Attribute) -> Plac
 
 
 def _names_itself(role: RoleEntity, node: syntax.Expr) -> bool:
-    """Whether ``R[i]`` is the acting process itself."""
+    """Returns whether ``R[i]`` is the acting process itself."""
     index = role.decl.index
     if index is None or not isinstance(node, syntax.Index):
         return index is None
@@ -425,7 +429,7 @@ def _index(context: Context, node: syntax.Index) -> Place | None:
 
 
 def _part(context: Context, span: Span) -> None:
-    """Reports (F401) a part of a sequence used as an assignment target."""
+    """Reports (F401) that a part of a sequence is used as an assignment target."""
     message = (
         "a part of a sequence cannot be assigned; assign the whole sequence: q = q[..i - 1] + r + "
         "q[j..]"

@@ -1,4 +1,4 @@
-"""Losses and duplications of messages by unreliable channels, as actions of the model."""
+"""Builds the actions with which unreliable channels lose or duplicate messages."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from fencepost.spec.text.source import Span
 def fault_action(
     context: Context, entity: ChannelEntity, fault: Fault, counter: int | None, name: str
 ) -> ir.Action:
-    """The action by which a channel loses or duplicates a message.
+    """Returns the action that makes a channel lose or duplicate a message.
 
-    An ordered channel may lose any message; a duplicate comes right after its original.
+    An ordered channel may lose any message. A duplicate comes right after its original.
     """
     assert entity.index is not None
     assert entity.type is not None
@@ -60,7 +60,9 @@ def fault_action(
 def _budget(
     context: Context, fault: Fault, counter: int, budget: int
 ) -> tuple[list[ir.Statement], list[ir.Statement]]:
-    """A guard that requires an unused part of the budget, and an assignment that uses one unit."""
+    """Returns a guard that requires that the budget is not used up, and an assignment that uses one
+    unit of it.
+    """
     span = fault.span
     kind = Int(0, budget)
     used = ir.Variable(kind, counter, span=span)
@@ -73,7 +75,9 @@ def _budget(
 def _change(
     context: Context, fault: Fault, read: ir.Expr, content: Seq | Bag | Set
 ) -> tuple[list[Opening], ir.Expr]:
-    """The choice of a message, and the channel without it or with a copy of it."""
+    """Returns the choice of a message, and the content of the channel after the message has been
+    removed or duplicated.
+    """
     span = fault.span
     slot = context.work.slot()
     message = ir.Local(content.element, slot, span=span)

@@ -1,5 +1,5 @@
-"""Fairness of actions: `fair` and `strongly fair` before an action or a role, and the actions that
-a check exempts.
+"""Determines the fairness of actions from the prefixes `fair` and `strongly fair` of actions and
+roles, and removes fairness from the actions that a check exempts.
 """
 
 from __future__ import annotations
@@ -16,7 +16,9 @@ from fencepost.spec.text.source import Span
 
 
 def fairness(action: ActionEntity) -> ir.Fairness | None:
-    """The fairness of an action: from its own prefix, or else from its role."""
+    """Returns the fairness of an action, or None if it has none. The prefix of the action itself
+    takes precedence over that of its role.
+    """
     decl, role = action.decl, action.role
     if decl.environment:
         return None
@@ -31,7 +33,7 @@ def fairness(action: ActionEntity) -> ir.Fairness | None:
 
 
 def check_fairness(work: Elaboration, instances: Iterable[Instance]) -> None:
-    """Reports (F802) a fair role without an action that could be fair."""
+    """Reports (F802) each fair role without an action that could be fair."""
     for instance in instances:
         for node in instance.file.declarations:
             if not isinstance(node, syntax.RoleDecl) or not node.fairness:
@@ -50,8 +52,8 @@ def check_fairness(work: Elaboration, instances: Iterable[Instance]) -> None:
 def without_fairness(
     model: ir.Model, names: Sequence[str], spans: Mapping[str, Span], span: Span | None
 ) -> ir.Model:
-    """The model without fairness for some actions, or for all actions of some roles. Raises
-    `Rejected` (F833) if a name has no fair action.
+    """Returns the model without fairness for the named actions and for all actions of the named
+    roles. Raises `Rejected` (F833) if a name matches no fair action.
     """
     exempt: set[int] = set()
     problems: list[Problem] = []

@@ -1,4 +1,4 @@
-"""The initial states, built from the declarations of variables and from ``initially``."""
+"""Builds the initial states from the declarations of variables and from ``initially``."""
 
 from __future__ import annotations
 
@@ -34,9 +34,11 @@ def initial(
     entities: Sequence[VariableEntity | ChannelEntity | None],
     instances: Sequence[Instance],
 ) -> ir.Statement:
-    """The statement whose vectors of choices are the initial states.
+    """Returns the statement that computes the initial states: each vector of choices that the
+    statement allows gives one of them.
 
-    ``entities`` correspond to ``variables``; None is a fault budget, which starts unused.
+    ``entities`` correspond to ``variables``. An entity of None is a fault budget, which starts
+    unused.
     """
     parts: list[ir.Statement | Opening] = []
     for index, (variable, entity) in enumerate(zip(variables, entities, strict=True)):
@@ -91,7 +93,9 @@ def _first_value(work: Elaboration, entity: VariableEntity, index: int) -> ir.St
 def _first_content(
     work: Elaboration, entity: ChannelEntity, written: syntax.Expr, index: int
 ) -> ir.Statement | None:
-    """The initial content of a channel, or of each channel of a family by its indices."""
+    """Returns the statement that assigns the initial content of a channel. In a channel family, the
+    content is a function of the indices.
+    """
     context = Context(work, entity.module, Position("initial", declared=index))
     content = entity.type
     slots: list[int] = []
@@ -102,7 +106,7 @@ def _first_content(
         context = context.bind(name.name, Operand(ir.Local(kind, slots[-1], span=name.name.span)))
     assert isinstance(content, Set | Seq | Bag)
     if isinstance(content, Set) and isinstance(written, syntax.Collection | syntax.Comprehension):
-        # The initial content is always written as a list.
+        # The initial content is always written as a list, so a list denotes a set here.
         written = replace(written, brackets="{}")
     operand = context.expression(written, content)
     sets = isinstance(content, Set)
@@ -147,7 +151,9 @@ def _value(context: Context, entity: VariableEntity, kind: Type) -> ir.Expr | No
 def _stored(
     context: Context, entity: VariableEntity, kind: Type, index: int, path: tuple[ir.Step, ...]
 ) -> ir.Statement | None:
-    """The choice of the initial value of a variable, or of one process's variable."""
+    """Returns the statement that chooses the initial value of a variable, or of one process's
+    variable.
+    """
     decl = entity.decl
     if decl.kind == "value":
         value = _value(context, entity, kind)
@@ -160,7 +166,7 @@ def _stored(
         chosen = Operand(ir.Local(element, slot, span=decl.name.span))
     test: Operand | None = None
     if decl.condition is not None:
-        # In the condition, the variable's own name means the value being chosen.
+        # In the condition, the variable's own name denotes the value being chosen.
         own = LocalName(chosen, decl.name.span)
         inner = replace(context, locals={**context.locals, entity.name: own})
         test = truth(inner, decl.condition)
@@ -179,7 +185,9 @@ def _stored(
 
 
 def _domain(context: Context, entity: VariableEntity, kind: Type) -> Operand | None:
-    """The candidate values; for ``= any``, all values of the type."""
+    """Returns the candidate values of a variable. For ``= any``, they are all values of the
+    type.
+    """
     decl = entity.decl
     if decl.value is not None:
         return elements(context, decl.value, expected=Set(kind))

@@ -1,5 +1,5 @@
-"""Statements: bodies of actions and procedures, elaborated from the surface tree to the typed
-core.
+"""Elaborates statements, which form the bodies of actions and procedures, from the surface tree to
+the typed core.
 """
 
 from __future__ import annotations
@@ -41,7 +41,9 @@ NOTHING = ir.Sequence(())
 
 
 def suite(context: Context, statements: syntax.Suite) -> ir.Statement:
-    """Elaborates statements in order. Names bound by one are visible in those after it."""
+    """Elaborates statements in order. Names that a statement binds are visible in the statements
+    after it.
+    """
     parts: list[ir.Statement | Opening] = []
     reached = True
     opened = 0
@@ -60,15 +62,15 @@ def suite(context: Context, statements: syntax.Suite) -> ir.Statement:
             context.report("F407", following.span, message, (statement.span, "it returns here"))
             break
         if part is not None and not callable(part) and leaves(part):
-            # Constants decide this, so the statements that follow are checked but not part of this
-            # model.
+            # Constants decide that the statements after this one never run. They are checked, but
+            # are not part of this model.
             context = context.unreached()
             reached = False
     return assembled(parts)
 
 
 def assembled(parts: Sequence[ir.Statement | Opening]) -> ir.Statement:
-    """Combines statements in order. An opening takes everything after it as its body."""
+    """Combines statements in order. The body of an opening consists of everything after it."""
     rest: list[ir.Statement] = []
     for part in reversed(parts):
         if callable(part):
@@ -83,7 +85,9 @@ def _sequence(statements: list[ir.Statement]) -> ir.Statement:
 
 
 def ends(statement: syntax.Statement) -> bool:
-    """Whether the statements after ``statement`` are unreachable for all values of constants."""
+    """Returns whether ``statement`` makes the statements after it unreachable for all values of
+    constants.
+    """
     match statement:
         case syntax.Return():
             return True
@@ -101,8 +105,8 @@ def _ended(body: syntax.Suite) -> bool:
 
 
 def leaves(statement: ir.Statement) -> bool:
-    """Whether the statements after this one in its block never run, as far as constants
-    determine.
+    """Returns whether, given the values of constants, the statements after this one in its block
+    never run.
     """
     match statement:
         case ir.Leave():
@@ -116,7 +120,7 @@ def leaves(statement: ir.Statement) -> bool:
         case ir.Bind(body=body) | ir.Pick(body=body):
             return leaves(body)
         case _:
-            # A loop may run zero times, and leaving a block continues after it.
+            # A loop may run zero times. After a block is left, execution continues after the block.
             return False
 
 
@@ -159,7 +163,7 @@ def _require(context: Context, node: syntax.Require) -> Result:
     ordinary(context, condition, "a guard", node.condition.span)
     guard = context.guard("require", node.span)
     if known(condition.expr) is not None:
-        # The condition is constant, so it says nothing about the run.
+        # The condition is constant, so a coverage mark would say nothing about the run.
         return ir.Require(condition.expr, guard, span=node.span), context
     text = " ".join(node.condition.span.text.split())
     mark = context.mark("guard", node.condition.span, context.action, text)
@@ -258,7 +262,9 @@ _METHODS = listing([f".{name}(...)" for name in METHODS])
 
 
 def _procedure(context: Context, entity: ProcedureEntity, call: syntax.Call) -> Result:
-    """Elaborates a call of a procedure: its statements, with the parameters bound by value."""
+    """Elaborates a call of a procedure as the statements of its body, with the parameters bound by
+    value.
+    """
     entity.used = True
     if entity.role is not None and entity.role is not context.role:
         context.report(
@@ -281,7 +287,7 @@ def _procedure(context: Context, entity: ProcedureEntity, call: syntax.Call) -> 
 
 
 def blocked(label: int, body: ir.Statement) -> ir.Statement:
-    """Wraps ``body`` in a block if something in it leaves the block."""
+    """Wraps ``body`` in a block with this label if a statement in it leaves that block."""
     return ir.Block(label, body) if may_leave(body, label) else body
 
 
@@ -299,7 +305,7 @@ def _if(context: Context, node: syntax.If) -> Result:
     branches: list[tuple[ir.Expr, ir.Statement]] = []
     inner = after = context
     result: ir.Statement = NOTHING
-    # After a condition that is constantly true, the remaining branches are checked but never run.
+    # After a condition that is constantly true, the remaining branches are checked, but never run.
     decided = False
     for number, branch in enumerate(node.branches):
         condition = truth(inner, branch.condition)
@@ -309,7 +315,7 @@ def _if(context: Context, node: syntax.If) -> Result:
             ordinary(inner, condition, "a branch", branch.condition.span)
             yes = inner.unreached() if value is False else inner.learn(when(condition.expr, True))
             if not decided and _ended(branch.body):
-                # After the statement, the conditions of branches that return are false.
+                # If the branch returns, its condition is false after the `if` statement.
                 after = after.learn(when(condition.expr, False))
         body = suite(yes, branch.body)
         if condition is not None and not decided:
@@ -368,7 +374,7 @@ def _cases(
     seen = _Seen(None if subject is None else subject.type)
     cases: list[tuple[ir.Expr, ir.Statement]] = []
     result: ir.Statement = NOTHING
-    # After a case that always matches, the remaining cases are checked but never run.
+    # After a case that always matches, the remaining cases are checked, but never run.
     decided = False
     for case in node.cases:
         seen.reached(context, case)
@@ -414,9 +420,9 @@ def _cases(
 
 
 class _Seen:
-    """The values covered so far by the cases of a match.
+    """The values that the cases of a match have covered so far.
 
-    ``unknown`` is set if the subject or a case is wrong; then no missing case is reported.
+    ``unknown`` is set if the subject or a case is wrong. Missing cases are then not reported.
     """
 
     def __init__(self, kind: Type | None) -> None:
@@ -432,7 +438,9 @@ class _Seen:
         return missing_members(self.kind, set(self.members))
 
     def reached(self, context: Context, case: syntax.Case) -> None:
-        """Reports (F409) a case after others that cover everything."""
+        """Reports (F409) a case that is unreachable because the cases before it cover every
+        value.
+        """
         if self.unknown or self.kind is None:
             return
         if self.every is not None or not missing_members(self.kind, set(self.members)):
@@ -445,7 +453,9 @@ class _Seen:
             self.unknown = True
 
     def cover(self, context: Context, case: syntax.Case, match: Match) -> None:
-        """Records what a case covers. Reports (F409) a case that an earlier one covers."""
+        """Records the values that a case covers. Reports (F409) a case whose values are all covered
+        by an earlier case.
+        """
         span = case.pattern.span
         if match.members is not None and match.members <= self.members.keys() and not self.unknown:
             note = (self.members[min(match.members)], "it is covered here")

@@ -1,1 +1,1 @@
-"""Entities that names denote, the context of expressions, and the recorder for editors."""
+"""The entities that names denote, the context of expressions, and the recorder for editors."""

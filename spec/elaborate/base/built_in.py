@@ -1,7 +1,7 @@
-"""The built-in names of the language, one row each.
+"""The table of the built-in names of the language, with one row per name.
 
-Elaboration, completion, hover, semantic highlighting and the manual read this table. The meanings
-of the functions are in `functions`.
+Elaboration, completion, hover, semantic highlighting and the manual read this table. The module
+`functions` elaborates calls of the built-in functions.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ Kind: TypeAlias = Literal["type", "value", "function", "method"]
 
 @dataclass(frozen=True, slots=True)
 class BuiltIn:
-    """A built-in name: its kind, its syntax, and its meaning in one line.
+    """A built-in name with its kind, its syntax and a one-line description of its meaning.
 
-    Defs and procedures must not have the name of a function; no declaration may have that of a type
-    or value. A method is a statement that changes a collection.
+    A def or procedure must not have the name of a built-in function, and no declaration may have
+    the name of a built-in type or value. A method is a statement that changes a collection.
     """
 
     name: str

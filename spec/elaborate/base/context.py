@@ -1,8 +1,8 @@
 """The state of elaborating one model: its tables, its problems, and the context of each expression.
 
-This module handles no form of the language itself; the modules that do (`truth`, `statements`, ...)
-call it. They also append to a `Recorder`, if there is one, which changes neither the model nor the
-problems; `references` interprets the record.
+This module does not elaborate any form of the language itself; it is called by the modules that do
+(`boolean`, `statements`, ...). If there is a `Recorder`, this module and its callers append to it;
+this changes neither the model nor the problems. `references` interprets the records.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ from fencepost.spec.text.problem import Note, Problem, suggestion
 from fencepost.spec.text.source import Span
 
 Path: TypeAlias = tuple[str, ...]
-"""A part of a type: () is the type itself; (member,), (field,) and (variant, field) are its
-parts.
+"""The path from a type to one of its parts. The type itself has the path (); a member, a field and
+a field of a variant have the paths (member,), (field,) and (variant, field).
 """
 
 
@@ -46,8 +46,9 @@ parts.
 class Recorder:
     """Records of one or more builds of one program, in order. Most entries occur several times.
 
-    ``names`` are names in the text, their declarations, and the instance of each use; ``parts``
-    are names of parts of types; ``types`` are the types of expressions and of bound locals.
+    ``names`` contains names in the text, the declarations that they denote, and the instance of
+    each use. ``parts`` contains names of parts of types. ``types`` contains the types of
+    expressions and of bound locals.
     """
 
     instances: list[Instance] = field(default_factory=list[Instance])
@@ -61,7 +62,7 @@ class Recorder:
 
 
 Place: TypeAlias = Literal["constant", "initial", "action", "property", "step"]
-"""The kind of position of an expression; it determines what the expression may read."""
+"""The kind of an expression's position, which determines what the expression may read."""
 
 
 class Typer(Protocol):
@@ -70,11 +71,15 @@ class Typer(Protocol):
     def expression(
         self, context: Context, node: syntax.Expr, expected: Type | None
     ) -> Operand | None:
-        """The checked expression. None if it is wrong, which has been reported."""
+        """Returns the checked expression. If the expression is wrong, returns None after a problem
+        has been reported.
+        """
         ...
 
     def resolve(self, context: Context, node: syntax.Expr) -> Type | None:
-        """The type that ``node`` denotes. None if it is wrong, which has been reported."""
+        """Returns the type that ``node`` denotes. If ``node`` is wrong, returns None after a
+        problem has been reported.
+        """
         ...
 
 
@@ -87,12 +92,12 @@ class Convert(Protocol):
 
 
 MAX_HINTED = 100
-"""Maximum number of problems after which an unknown name still gets a suggestion."""
+"""Unknown names get suggestions only while fewer problems than this have been found."""
 
 
 class Stop(Exception):
-    """Raised when elaboration cannot usefully continue (a size that explodes); the problem has been
-    recorded.
+    """Raised when elaboration cannot usefully continue, for example because a size explodes. The
+    problem has already been recorded.
     """
 
 
@@ -100,13 +105,14 @@ class Stop(Exception):
 class Elaboration:
     """The tables of the model being built, and the problems found so far.
 
-    ``sent`` and ``received`` hold the messages, by channel and tag, that some action sends (and
-    where) or receives. ``signatures`` caches types of parameters and results by syntax node and
-    module. ``resolving`` is the stack of types and constants being resolved. ``symbols`` are the
-    symbolic constants without an override, by their numbers; ``given`` is set if one is overridden.
-    ``quantified`` are the predicates and domains of formulas before their quantifiers are expanded.
-    A ``muted`` elaboration records no problems of size (see `scratch`). Meanings of names are noted
-    in ``recorder``, if there is one.
+    ``sent`` and ``received`` hold the messages, by channel and tag, that some action sends or
+    receives; ``sent`` includes the span where the message is sent. ``signatures`` caches the types
+    of parameters and results by syntax node and module. ``resolving`` is the stack of types and
+    constants being resolved. ``symbols`` are the symbolic constants without an override, in the
+    order of their numbers; ``given`` is set if a symbolic constant is overridden. ``quantified``
+    holds the predicates and domains of formulas before their quantifiers are expanded. If ``muted``
+    is set, problems that depend on the values of constants are not recorded (see `scratch`).
+    ``recorder``, if there is one, records the meanings of names.
     """
 
     typer: Typer
@@ -137,9 +143,10 @@ class Elaboration:
     muted: bool = False
 
     def scratch(self, muted: bool) -> Elaboration:
-        """A copy with discarded tables, for code that is checked but never runs.
+        """Returns a copy with separate tables, for code that is checked but never runs. The entries
+        that the code adds to these tables are discarded.
 
-        Pass ``muted`` if the code is unreachable because of the values of constants; problems that
+        Pass ``muted`` if the code is unreachable because of the values of constants. Problems that
         depend on such values (F7xx) are then not recorded.
         """
         return replace(
@@ -154,12 +161,12 @@ class Elaboration:
         )
 
     def slot(self) -> int:
-        """A new slot."""
+        """Returns a new slot."""
         self.slots += 1
         return self.slots - 1
 
     def label(self) -> int:
-        """A new block label."""
+        """Returns a new block label."""
         self.labels += 1
         return self.labels - 1
 
@@ -171,10 +178,11 @@ class Elaboration:
             self.problems.append(Problem(code, span, message, notes, warning))
 
     def descend(self, span: Span, expanding: bool) -> None:
-        """Enters a statement or expression, which `ascend` leaves. Pass ``expanding`` inside the
-        copy of a called body.
+        """Enters a statement or expression. `ascend` leaves it. Pass ``expanding`` inside the copy
+        of a called body.
 
-        Stops a model whose copies explode or nest without end.
+        Stops the elaboration if the copies of called bodies become too many or are nested too
+        deeply.
         """
         self.nested += 1
         self.expanded += expanding
@@ -196,14 +204,16 @@ class Elaboration:
             )
 
     def circle(self, entity: TypeEntity | ConstEntity) -> str:
-        """The names on a cycle from a declaration back to itself; empty if it has no other
-        members.
+        """Returns text that appends to a message the names on the cycle from a declaration back to
+        itself. The text is empty if the cycle has no other members.
         """
         names = [other.name for other in self.resolving[self.resolving.index(entity) :]]
         return f": {', '.join(names)}, {entity.name}" if len(names) > 1 else ""
 
     def limit(self, count: int, span: Span) -> None:
-        """Stops a model that would nest ``count`` successive items inside each other."""
+        """Stops the elaboration if ``count`` successive items, which would be nested inside each
+        other, are too many.
+        """
         if count > DEEPEST:
             self._explode(
                 "F711",
@@ -213,7 +223,9 @@ class Elaboration:
             )
 
     def too_many_modules(self, span: Span) -> None:
-        """Stops a model whose modules import one another with ever new arguments."""
+        """Stops the elaboration of a model whose modules keep importing one another with new
+        arguments.
+        """
         self._explode(
             "F609",
             span,
@@ -222,7 +234,7 @@ class Elaboration:
         )
 
     def ascend(self) -> None:
-        """See `descend`."""
+        """Leaves a statement or expression that `descend` entered."""
         self.nested -= 1
 
     def _explode(self, code: str, span: Span, message: str) -> None:
@@ -234,13 +246,13 @@ class Elaboration:
 class Position:
     """Properties of a position in a spec that limit what an expression may read and use.
 
-    ``declared`` is, in an initial value, the number of variables declared above. ``after`` is set
+    In an initial value, ``declared`` is the number of variables declared above it. ``after`` is set
     inside ``next(...)``. ``outermost`` is set if only foralls and conjunctions enclose the
-    expression, in property ``owner``. ``domain`` is set if the expected set is only iterated over
-    or tested for membership, and so may be large. ``symbolic`` allows symbolic constants where a
-    constant is required. ``apart`` is set if values of symmetric types are distinguished and may be
-    named, and records of any module may be built by name. ``convert`` builds values of another
-    module's types where those are expected.
+    expression in property ``owner``. ``domain`` is set if the expected set is only iterated over or
+    tested for membership, and so may be large. ``symbolic`` allows symbolic constants where a
+    constant is required. ``apart`` is set if values of symmetric types are distinguished; these may
+    then be named, and records of any module may be built by name. ``convert``, if present, converts
+    values to types of another module where such types are expected.
     """
 
     place: Place
@@ -256,11 +268,11 @@ class Position:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Context:
-    """The scope at a position in a spec, and the known facts.
+    """The scope at a position in a spec, and the facts that are known there.
 
-    ``facts`` are the tags that a union value can have here, by the core expression that reads it
-    (see `flow`). ``returns`` is the block that ``return`` ends. ``calls`` are the calls being
-    expanded.
+    ``facts`` maps core expressions that read union values to the tags that these values can have
+    here (see `narrowing`). ``returns`` is the label of the block that ``return`` leaves. ``calls``
+    are the spans of the calls being expanded.
     """
 
     work: Elaboration
@@ -277,8 +289,8 @@ class Context:
 
     @property
     def given(self) -> bool:
-        """Whether a value evaluated here may come from an override of a symbolic constant. Such a
-        value outside its type is an evaluation error, as in a run for all values.
+        """Whether a value evaluated here may come from an override of a symbolic constant. If such
+        a value is outside its type, this is an evaluation error, as in a run for all values.
         """
         position = self.position
         return self.work.given and (position.place != "constant" or position.symbolic)
@@ -294,48 +306,52 @@ class Context:
         return self.work.typer.resolve(self, node)
 
     def report(self, code: str, span: Span, message: str, *notes: Note) -> None:
-        """Records a problem; inside an expanded def or procedure it points to the call."""
+        """Records a problem. Inside an expanded def or procedure, a note points to the call."""
         calls: tuple[Note, ...] = tuple((call, "called from here") for call in self.calls[-1:])
         self.work.report(code, span, message, *notes, *calls)
 
     def site(self, code: str, span: Span, message: str) -> int:
-        """The number of a new site at which evaluation can fail."""
+        """Returns the number of a new site at which evaluation can fail."""
         self.work.sites.append(ir.Site(code, span, message, self.calls))
         return len(self.work.sites) - 1
 
     def guard(self, kind: ir.GuardKind, span: Span) -> int:
-        """The number of a new guard of the current action."""
+        """Returns the number of a new guard of the current action."""
         self.work.guards.append(ir.Guard(kind, span, self.action, self.calls))
         return len(self.work.guards) - 1
 
     def mark(
         self, kind: Literal["branch", "guard", "antecedent"], span: Span, owner: int, text: str
     ) -> int:
-        """The number of a new coverage mark."""
+        """Returns the number of a new coverage mark."""
         self.work.marks.append(ir.CoverageMark(kind, span, owner, text))
         return len(self.work.marks) - 1
 
     # ------------------------------------------------------------ inner contexts
 
     def at(self, position: Position) -> Context:
-        """The same names and facts at another position."""
+        """Returns a context with the same names and facts at another position."""
         return replace(self, position=position)
 
     def inner(self) -> Context:
-        """The same context, but not the outermost part of a property."""
+        """Returns the same context, except that it is not the outermost part of a property."""
         position = self.position
         return self.at(replace(position, outermost=False)) if position.outermost else self
 
     def of_any_size(self) -> Context:
-        """The same context, but the next expected set may be large (see `Position`)."""
+        """Returns the same context, except that the next expected set may be large (see
+        `Position`).
+        """
         return self.at(replace(self.position, domain=True))
 
     def unreached(self) -> Context:
-        """The same context, for code that is unreachable because of the values of constants."""
+        """Returns the same context for code that is unreachable because of the values of
+        constants.
+        """
         return replace(self, work=self.work.scratch(muted=True))
 
     def bind(self, name: syntax.Name, operand: Operand | None) -> Context:
-        """This context with one more local. Shadowing is reported."""
+        """Returns this context with one more local. Reports a local that hides another name."""
         if name.text == "_":
             return self
         self._refuse_hiding(name)
@@ -356,7 +372,7 @@ class Context:
                 self.work.report("F203", name.span, *hiding(text, kind, entity.span))
 
     def learn(self, facts: Mapping[ir.Expr, frozenset[int]]) -> Context:
-        """This context with additional facts about the tags of union values."""
+        """Returns this context with additional facts about the tags of union values."""
         if not facts:
             return self
         merged = dict(self.facts)
@@ -365,7 +381,7 @@ class Context:
         return replace(self, facts=merged)
 
     def with_locals_only(self) -> Context:
-        """This context without facts about state that may change."""
+        """Returns this context without facts about state that may change."""
         facts: dict[ir.Expr, frozenset[int]] = {
             expr: tags for expr, tags in self.facts.items() if isinstance(expr, ir.Local)
         }
@@ -374,22 +390,26 @@ class Context:
     # ------------------------------------------------------------ names
 
     def find(self, text: str) -> Entity | None:
-        """The entity of a name, looked up in the role, the module and the imports, in this order.
-        Members and locals are separate.
+        """Returns the entity that a name denotes. The name is looked up in the role, the module and
+        the imports, in this order. Members and locals are looked up separately.
         """
         if self.role is not None and text in self.role.names:
             return self.role.names[text]
         return self.module.names.get(text) or self.module.imports.get(text)
 
     def look_up(self, name: syntax.Name) -> Entity | None:
-        """The entity that a name in the text denotes; see `find`."""
+        """Returns the entity that a name in the text denotes, and records the meaning of the name
+        (see `find`).
+        """
         entity = self.find(name.text)
         if entity is not None and self.work.recorder is not None:
             self.work.recorder.names.append((name, entity, self.module))
         return entity
 
     def local(self, name: syntax.Name) -> LocalName | None:
-        """The local that a name in the text denotes."""
+        """Returns the local that a name in the text denotes, and records the meaning of the
+        name.
+        """
         local = self.locals.get(name.text)
         if local is not None and self.work.recorder is not None:
             self.work.recorder.names.append((name, local, self.module))
@@ -398,7 +418,9 @@ class Context:
     def meant(
         self, name: syntax.Name, entity: Entity | None, module: Instance | None = None
     ) -> None:
-        """Records that a name denotes ``entity`` as ``module`` (default: this one) knows it."""
+        """Records that a name denotes ``entity``, as seen from ``module`` (by default, the current
+        module).
+        """
         if entity is not None and self.work.recorder is not None:
             self.work.recorder.names.append((name, entity, module or self.module))
 
@@ -413,11 +435,11 @@ class Context:
             self.work.recorder.parts.append((name, kind, path))
 
     def members(self, text: str) -> list[MemberEntity]:
-        """The members of enums and unions with this name."""
+        """Returns the members of enums and unions with this name."""
         return self.module.members.get(text, [])
 
     def known(self) -> Iterator[str]:
-        """All names that can be used here, for suggestions."""
+        """Yields all names that can be used here, for suggestions."""
         yield from self.locals
         if self.role is not None:
             yield from self.role.names
@@ -435,10 +457,10 @@ class Context:
         meant: Mapping[str, str] | None = None,
         instead: Mapping[str, str] | None = None,
     ) -> None:
-        """Reports an unknown name, unless its declaration was broken.
+        """Reports an unknown name, unless its declaration could not be parsed.
 
         Entities of these ``kinds`` are suggested first. ``meant`` maps words of other languages to
-        ours; ``instead`` gives advice for words without an equivalent.
+        ours. ``instead`` gives advice for words that have no equivalent.
         """
         if name.text in self.module.file.broken.names:
             return
@@ -457,18 +479,18 @@ class Context:
 
 
 def hiding(text: str, what: str, span: Span) -> tuple[str, Note]:
-    """The message and the note for a new name that would hide an existing one."""
+    """Returns the message and the note for a new name that would hide an existing one."""
     message = f'"{text}" is {what} here already, and a name has one meaning; choose another name'
     return message, (span, f'"{text}" is declared here')
 
 
 def reserved(text: str) -> str:
-    """The message for a new name that is reserved by the language."""
+    """Returns the message for a new name that the language reserves."""
     return f'"{text}" is a {BUILT_IN[text].kind} of the language; choose another name'
 
 
 def first_ghost(*operands: Operand | None) -> Ghost | None:
-    """The reason why any of the operands is a ghost."""
+    """Returns the reason why one of the operands is a ghost, or None if none of them is."""
     for operand in operands:
         if operand is not None and operand.ghost is not None:
             return operand.ghost
@@ -476,7 +498,7 @@ def first_ghost(*operands: Operand | None) -> Ghost | None:
 
 
 def role_locals(role: RoleEntity | None, instance: ir.Expr | None) -> dict[str, LocalName]:
-    """The index of a role family as a local, visible to every member of the role."""
+    """Returns the index of a role family as a local that all members of the role can see."""
     if role is None or role.decl.index is None or instance is None:
         return {}
     name = role.decl.index.name

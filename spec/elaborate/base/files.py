@@ -1,4 +1,4 @@
-"""The files of a program: the root, its imports, and the target of each import."""
+"""Reads the files of a program: the root and its imports, with the target of each import."""
 
 from __future__ import annotations
 
@@ -17,18 +17,19 @@ from fencepost.spec.text.problem import Problem, Rejected, suggestion
 from fencepost.spec.text.source import Source
 
 Trees: TypeAlias = dict[Path, tuple[syntax.File, tuple[Problem, ...]]]
-"""The last tree of each file and its problems. A caller that keeps one between readings has a file
-parsed again only when its text has changed.
+"""The latest syntax tree of each file, with the problems found in the file. If a caller keeps the
+trees between readings, a file is parsed again only when its text or its name has changed.
 """
 _SHIPPED: Trees = {}
-"""Trees of the files shipped with Fencepost. They are few, and many models import them."""
+"""Trees of the files shipped with Fencepost. These files are few, and many models import them."""
 
 
 @dataclass(slots=True)
 class Files:
-    """Every file of a program by its resolved path, and the target of each import.
+    """All files of a program by resolved path, and the target of each import.
 
-    ``imports`` omits imports that lead nowhere or into a cycle.
+    ``imports`` omits imports whose module does not exist, and those that would close a cycle or are
+    nested too deeply.
     """
 
     root: Path
@@ -40,7 +41,7 @@ class Files:
 
     @property
     def whole(self) -> bool:
-        """Whether every file could be read in full; warnings do not count."""
+        """Whether every file could be read in full. Warnings do not count."""
         return all(problem.warning for problem in self.problems)
 
 
@@ -53,8 +54,8 @@ def read_files(
     """Reads the root file and everything that it imports. Raises Rejected if the root cannot be
     read.
 
-    ``unsaved`` maps paths to texts that replace those of files, which need not exist. ``trees`` is
-    used where up to date, and updated.
+    ``unsaved`` maps paths to texts that replace the contents of files; these files need not exist.
+    Trees in ``trees`` are reused if they are up to date, and new trees are added to it.
     """
     texts = {library.real(file): text for file, text in (unsaved or {}).items()}
     source = library.read(path, texts)
@@ -65,8 +66,8 @@ def read_files(
 
 @dataclass(slots=True)
 class _Reading:
-    """Reads a program. ``search`` are the folders of --path; ``unsaved`` are texts that replace
-    files, by resolved path.
+    """Reads a program. ``search`` contains the folders of --path. ``unsaved`` maps resolved paths
+    to texts that replace the contents of files.
     """
 
     files: Files
@@ -75,7 +76,9 @@ class _Reading:
     trees: Trees
 
     def enter(self, path: Path, source: Source, trail: tuple[Path, ...]) -> None:
-        """Parses a file and reads its imports. ``trail`` are the files that led here."""
+        """Parses a file and reads its imports. ``trail`` contains the files on the chain of imports
+        from the root to this file.
+        """
         tick()
         here = library.real(path)
         tree, problems = self._tree(here, source)
@@ -127,13 +130,15 @@ class _Reading:
 
 
 def _shown(path: Path) -> str:
-    """The name of a module in messages: the same on every machine for a shipped one."""
+    """Returns the name of a module in messages. The name of a shipped module is the same on every
+    machine.
+    """
     shipped = library.package_root()
     return str(path.relative_to(shipped) if path.is_relative_to(shipped) else path)
 
 
 def _similar(parts: tuple[str, ...], path: Path, search: Sequence[Path]) -> str:
-    """A suggestion for a module that is not found."""
+    """Returns a suggestion for a module that was not found."""
     names: set[str] = set()
     for folder in (path.parent, *search, library.package_root()):
         below = folder.joinpath(*parts[:-1])

@@ -1,4 +1,4 @@
-"""Rules that keep ghosts from influencing anything ordinary."""
+"""Rules that prevent ghosts from influencing ordinary code."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ from fencepost.spec.text.source import Span
 
 
 def ordinary(context: Context, operand: Operand, subject: str, span: Span | None = None) -> None:
-    """Reports (F501) if ``what``, which is ordinary, would depend on a ghost."""
+    """Reports (F501) an operand that depends on a ghost. The message says that ``subject``, which
+    is ordinary, must not depend on a ghost.
+    """
     if operand.ghost is None:
         return
     context.report(
@@ -21,12 +23,14 @@ def ordinary(context: Context, operand: Operand, subject: str, span: Span | None
 
 
 def field_ghost(is_ghost: bool, name: str, span: Span) -> Ghost | None:
-    """The reason why reading a field reads a ghost."""
+    """Returns the reason why reading a field reads a ghost, or None if the field is not a ghost."""
     return Ghost(span, f'"{name}" is a ghost field') if is_ghost else None
 
 
 def comparing(kind: Type, span: Span) -> Ghost | None:
-    """The reason why comparing or sorting values of ``kind`` reads ghosts."""
+    """Returns the reason why comparing or sorting values of ``kind`` reads ghosts, or None if it
+    does not.
+    """
     if isinstance(kind, Option):
         kind = kind.element
     if has_ghost(kind):
@@ -35,8 +39,9 @@ def comparing(kind: Type, span: Span) -> Ghost | None:
 
 
 def going_through(kind: Type, span: Span) -> Ghost | None:
-    """The reason why iterating over a collection of this type reads ghosts (the order of a bag
-    does).
+    """Returns the reason why iterating over a collection of this type reads ghosts, or None if it
+    does not. The elements of a bag or set are visited in an order that depends on their ghost
+    fields.
     """
     if isinstance(kind, Bag | Set) and has_ghost(kind.element):
         return Ghost(

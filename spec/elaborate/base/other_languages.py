@@ -1,5 +1,5 @@
-"""Names of functions and methods in other languages, with our equivalents or advice.
-`syntax/habits.py` has keywords and operators.
+"""Names of functions and methods in other languages, with our equivalents or with advice.
+`syntax/habits.py` does the same for keywords and operators.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ FUNCTIONS = {
     "length": "len", "size": "len", "card": "len", "cardinality": "len", "head": "first",
     "front": "first", "back": "last", "minimum": "min", "maximum": "max",
 }  # fmt: skip
-"""Names of our functions in other languages."""
+"""Maps names of functions in other languages to our names."""
 
 METHODS = {
     "push": "append", "push_back": "append", "enqueue": "append", "add": "append",
@@ -20,7 +20,7 @@ METHODS = {
     "insert": "add", "put": "add",
     "discard": "remove", "delete": "remove", "erase": "remove", "empty": "clear",
 }  # fmt: skip
-"""Names of our methods in other languages."""
+"""Maps names of methods in other languages to our names."""
 
 _SUBSET = "write a <= b"
 _ALL = "write forall x in S: p"
@@ -42,7 +42,7 @@ INSTEAD = {
     "append": "q.append(e) is a statement", "add": "s.add(e) is a statement",
     "assume": "assume is a declaration, written before its condition",
 }  # fmt: skip
-"""Advice for functions without an equivalent."""
+"""Advice for functions of other languages that have no equivalent function here."""
 
 ANYWHERE = {
     "self": "a variable of the same process is used by its plain name",
@@ -67,11 +67,13 @@ _TAKEN = {
     "extend": "q += r appends the elements of another sequence",
     "update": "s = s | t adds the elements of another set",
 }
-"""Advice for methods without an equivalent."""
+"""Advice for methods of other languages that have no equivalent method here."""
 
 
 def method(name: str, kind: Type) -> str | None:
-    """Advice for a method that values of this type do not have; None without one."""
+    """Returns advice for a method that values of this type do not have, or None if there is no
+    advice.
+    """
     if isinstance(kind, Seq):
         if name == "pop":
             return "pop_first and pop_last remove an element"
@@ -88,7 +90,9 @@ def method(name: str, kind: Type) -> str | None:
 
 
 def operator(sign: str, kind: Type) -> str:
-    """Advice for an operator that is undefined for such values, or an empty text."""
+    """Returns advice for an operator that is undefined for values of this type. Returns an empty
+    text if none is known.
+    """
     match kind:
         case Set():
             remark = {"+": "the union of sets is a | b", "*": "the intersection of sets is a & b"}

@@ -1,4 +1,4 @@
-"""Rejects types that are too large, before allocating anything of their size."""
+"""Rejects types that are too large before anything of their size is allocated."""
 
 from __future__ import annotations
 
@@ -17,7 +17,9 @@ from fencepost.spec.text.source import Span
 
 
 def map_type(context: Context, key: Type, value: Type, span: Span) -> Map | None:
-    """``map[K, V]``, unless it is too large or its key has ghosts, which is reported."""
+    """Returns the type ``map[K, V]``. If the map is too large or its key type has ghost fields,
+    reports a problem (F503, F706, F708) and returns None.
+    """
     if has_ghost(key):
         context.report(
             "F503", span, f"{describe(key)} has ghost fields, so it cannot be the key of a map"
@@ -36,7 +38,9 @@ def map_type(context: Context, key: Type, value: Type, span: Span) -> Map | None
 
 
 def bounded(context: Context, kind: Type, span: Span) -> Type | None:
-    """``kind`` if a value of it fits into a state; else reports F708 and returns None."""
+    """Returns ``kind`` if it is neither nested too deeply nor too large for a state. Otherwise
+    reports F708 and returns None.
+    """
     if depth(kind) > MAX_NESTED:
         context.report("F708", span, f"this type is nested more than {MAX_NESTED} levels deep")
         return None

@@ -1,6 +1,6 @@
-"""Comments that were probably meant as part of the spec.
+"""Warns about comments that were probably meant as part of the spec.
 
-In TLA+, `#` is "not equal"; here it begins a comment, so `done # true` is just `done`.
+In TLA+, `#` means "not equal". Here it begins a comment, so `done # true` is just `done`.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ _CONNECTIVES = ("or", "and", "implies", "iff")
 
 
 def swallowed(file: syntax.File) -> Iterator[Problem]:
-    """Warns (F126) about a comment that consists of a single operand right after a condition that
-    is not a comparison.
+    """Warns (F126) about each comment that consists of a single operand and comes right after a
+    condition that is not a comparison.
     """
     source = file.source
     ends: dict[int, bool] = {}
     for condition in _conditions(file):
         for end, compared in _ends(condition):
             ends[end] = ends.get(end, True) and compared
-    # An assigned value may be a number, and the comment another number; but true and false are
-    # unambiguous.
+    # A comment after an assigned value may give another value, such as a number. Only the operands
+    # true and false are unambiguous there.
     assigned = {node.value.span.end: False for node in _assignments(file)}
     if not ends and not assigned:
         return
@@ -60,8 +60,8 @@ def _warning(source: Source, start: int, operand: str) -> Problem:
 
 
 def _follows(source: Source, start: int, ends: dict[int, bool]) -> bool:
-    """Whether the comment at ``start`` directly follows a condition or the parentheses around one.
-    After a comparison, only the latter counts.
+    """Returns whether the comment at ``start`` directly follows a condition, or the closing
+    parentheses after one. After a comparison, only a comment after parentheses counts.
     """
     end, closed = start, False
     while end not in ends:
@@ -82,7 +82,7 @@ def _assignments(file: syntax.File) -> Iterator[syntax.Assign | syntax.Let]:
 
 
 def _conditions(file: syntax.File) -> Iterator[syntax.Expr]:
-    """Every expression in a file that is a condition because of its position."""
+    """Yields each expression of a file whose position makes it a condition."""
     for node in walk(file.declarations):
         match node:
             case (
@@ -133,8 +133,8 @@ def _conditions(file: syntax.File) -> Iterator[syntax.Expr]:
 
 
 def _ends(condition: syntax.Expr) -> Iterator[tuple[int, bool]]:
-    """The end offset of a condition, and whether a comparison ends there. A condition that ends
-    with another condition is left to that one.
+    """Yields the end offset of a condition, and whether a comparison ends there. Yields nothing for
+    a condition that ends with another one that `_conditions` yields itself.
     """
     match condition:
         case syntax.Binary(operator=operator) if operator in _CONNECTIVES:
@@ -148,7 +148,7 @@ def _ends(condition: syntax.Expr) -> Iterator[tuple[int, bool]]:
         case syntax.Conditional(otherwise=last) | syntax.LetIn(body=last):
             yield from _ends(last)
         case syntax.Boolean():
-            # In `const Verify: bool = true  # false`, the comment gives the other value.
+            # In `const Verify: bool = true  # false`, the comment gives the other possible value.
             return
         case _:
             yield condition.span.end, False

@@ -1,8 +1,8 @@
-"""Entities: the declarations that names denote during elaboration.
+"""Entities, which are the declarations that names denote during elaboration.
 
-Entities are created when a module's declarations are collected, and resolved (types, values,
-numbers of variables) on first use; `Pending` marks those being resolved, so that cycles are
-detected.
+Entities are created when the declarations of a module are collected. Their types, values and
+variable numbers are resolved on first use. `Pending` marks the entities being resolved, so that
+cycles are detected.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from fencepost.spec.text.source import Span
 
 
 class Pending(PythonEnum):
-    """Progress of a lazily resolved entity."""
+    """The progress of resolving an entity on first use."""
 
     NEW = "new"
     RESOLVING = "resolving"
@@ -31,9 +31,10 @@ class Pending(PythonEnum):
 
 @dataclass(slots=True, eq=False)
 class ConstEntity:
-    """A constant. ``override`` is an expression from an import, a check or the command line.
+    """A constant. ``override`` is an expression that replaces its value; it comes from an import, a
+    check or the command line.
 
-    A symbolic constant without an override has number ``symbol`` and no value.
+    A symbolic constant without an override has the number ``symbol`` and no value.
     """
 
     name: str
@@ -49,7 +50,7 @@ class ConstEntity:
 
 @dataclass(slots=True, eq=False)
 class TypeEntity:
-    """A named type. The members of an enum or union are also `MemberEntity` objects."""
+    """A named type. Each member of an enum or union also has a `MemberEntity`."""
 
     name: str
     span: Span
@@ -78,7 +79,9 @@ class MemberEntity:
 
 @dataclass(slots=True, eq=False)
 class VariableEntity:
-    """A state variable. ``type`` is the declared type; in a role family, that of one instance."""
+    """A state variable. ``type`` is the declared type. In a role family, this is the type of one
+    process's variable.
+    """
 
     name: str
     span: Span
@@ -91,9 +94,9 @@ class VariableEntity:
 
 @dataclass(slots=True, eq=False)
 class ChannelEntity:
-    """A channel. A ``param channel`` is replaced by the channel passed for it.
+    """A channel. A ``param channel`` is replaced by the channel that the importer passes for it.
 
-    ``looked_at`` says whether some expression reads its content.
+    ``looked_at`` says whether some expression reads the channel's content.
     """
 
     name: str
@@ -110,7 +113,7 @@ class ChannelEntity:
 
 @dataclass(slots=True, eq=False)
 class RoleEntity:
-    """A role and the names in it. ``index_type`` is None for a single process."""
+    """A role and the names declared in it. ``index_type`` is None for a single process."""
 
     name: str
     span: Span
@@ -122,8 +125,8 @@ class RoleEntity:
 
 @dataclass(slots=True, eq=False)
 class ActionEntity:
-    """An action. ``index`` is its number in the model. ``parameters`` are the element types of its
-    parameters' domains, once known.
+    """An action. ``index`` is its number in the model. ``parameters`` holds the element types of
+    its parameters' domains once they are known.
     """
 
     name: str
@@ -172,7 +175,7 @@ class PropertyEntity:
 
 @dataclass(slots=True, eq=False)
 class ModuleEntity:
-    """An imported module, under its alias."""
+    """An imported module under its alias."""
 
     name: str
     span: Span
@@ -181,7 +184,9 @@ class ModuleEntity:
 
 @dataclass(slots=True, eq=False)
 class BrokenEntity:
-    """A name whose declaration is wrong and has been reported; uses of it are not reported."""
+    """A name whose declaration is wrong. The declaration has been reported, so uses of the name are
+    not.
+    """
 
     name: str
     span: Span
@@ -194,7 +199,9 @@ Entity: TypeAlias = (
 
 
 def kind_of(entity: Entity) -> str:
-    """The kind of an entity in the words of the language, such as "a constant" or "an action"."""
+    """Returns the kind of an entity in the words of the language, such as "a constant" or "an
+    action".
+    """
     match entity:
         case ConstEntity():
             return "a constant"
@@ -226,11 +233,13 @@ def kind_of(entity: Entity) -> str:
 
 @dataclass(slots=True, eq=False)
 class Instance:
-    """A module with its arguments. Equal file and arguments give the same instance.
+    """A module with its arguments. Imports with the same file and equal arguments share one
+    instance.
 
-    ``names`` are its own declarations, ``imports`` its imports, ``members`` the members of enums
-    and unions by name (several types may share a member's name). ``joined`` says whether its state
-    is part of the model. ``home`` distinguishes its types from those of other instances.
+    ``names`` holds what the module declares itself, and ``imports`` the names that it imports.
+    ``members`` holds the members of enums and unions by name; several types may have a member of
+    the same name. ``joined`` says whether the module's state is part of the model. ``home``
+    distinguishes the module's types from those of other instances.
     """
 
     path: Path
@@ -245,8 +254,8 @@ class Instance:
 
 
 def declared_at(entity: Entity, module: Instance) -> Span:
-    """The declaration of ``entity`` in the text of ``module``. A channel passed as an argument is
-    declared by its parameter.
+    """Returns the span that declares ``entity`` in the text of ``module``. A channel passed as an
+    argument is declared by the parameter.
     """
     if isinstance(entity, ChannelEntity) and entity.module is not module:
         for decl in module.file.declarations:
@@ -257,19 +266,19 @@ def declared_at(entity: Entity, module: Instance) -> Span:
 
 @dataclass(frozen=True, slots=True)
 class Ghost:
-    """Why a value must not influence ordinary code, and the span of the cause."""
+    """The reason why a value must not influence ordinary code, and the span of its cause."""
 
     span: Span
     reason: str
 
 
 Opening: TypeAlias = Callable[[ir.Statement], ir.Statement]
-"""A statement that lacks its continuation."""
+"""A statement that still needs its continuation."""
 
 
 @dataclass(frozen=True, slots=True)
 class Operand:
-    """A checked expression: its core form, and the reason why it is a ghost, if it is one."""
+    """A checked expression: its core form and, if it is a ghost, the reason for that."""
 
     expr: ir.Expr
     ghost: Ghost | None = None
@@ -281,7 +290,7 @@ class Operand:
 
 @dataclass(frozen=True, slots=True)
 class LocalName:
-    """A local: its value (None if its declaration is wrong), and the span that binds it."""
+    """A local: its value, or None if its declaration is wrong, and the span that binds it."""
 
     operand: Operand | None
     span: Span
@@ -292,8 +301,8 @@ class LocalName:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Definition:
-    """A ``def``: its name, parameters and spans. ``used`` are the parameters in the order of their
-    first use in the body.
+    """A ``def`` with its name, parameters and spans. ``used`` contains the parameters that the body
+    uses, in the order of their first use.
     """
 
     name: str
@@ -304,7 +313,7 @@ class Definition:
 
 
 def definitions(files: Iterable[syntax.File]) -> tuple[Definition, ...]:
-    """The definitions in some files, including those of roles."""
+    """Returns the definitions in the given files, including those in roles."""
     return tuple(
         _definition(node)
         for file in files
@@ -321,7 +330,7 @@ def _definition(node: syntax.DefDecl) -> Definition:
 
 
 def role_indices(files: Iterable[syntax.File]) -> dict[str, str]:
-    """The index names of role families, by role name."""
+    """Returns the index names of role families by role name."""
     return {
         node.name.text: node.index.name.text
         for file in files
