@@ -75,7 +75,7 @@ def integer_of(expr: ir.Expr) -> int | None:
     return None
 
 
-# ---------------------------------------------------------------- values of another type
+# ---------------------------------------------------------------- conversion to other types
 
 
 def coerced(

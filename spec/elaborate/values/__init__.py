@@ -1,1 +1,1 @@
-"""Expressions of every form, calls, roles, channels and temporal formulas."""
+"""Elaborates all forms of expressions, calls, roles, channels and temporal formulas."""

@@ -1,6 +1,6 @@
-"""Integers: literals, arithmetic and ranges as sets; and the operators on sets.
+"""Elaborates integer literals, arithmetic, ranges used as sets, and the operators on sets.
 
-The range of each result is known, so every overflow of 64 bits is detected.
+The range of every result is known, so every overflow of 64 bits is detected.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _TAKEN = {
 
 
 def literal(context: Context, value: int, span: Span, expected: Type | None) -> Operand | None:
-    """An integer literal. It adapts to an expected machine integer."""
+    """Elaborates an integer literal. It takes on an expected machine integer type."""
     if isinstance(expected, Option):
         expected = expected.element
     if isinstance(expected, Machine):
@@ -121,7 +121,7 @@ def combined(
 
 
 def _no_operand(operator: str, left: Type, right: Type) -> Type | None:
-    """The type of the first operand that the operator does not accept."""
+    """Returns the type of the first operand that the operator does not accept, or None."""
     sets = operator in "|&" or (operator in _SET_OPERATORS and isinstance(left, Set))
     sequences = operator == "+" and isinstance(left, Seq)
     accepted = Set if sets else Seq if sequences else Integer
@@ -135,7 +135,7 @@ def _element(left: Type, right: Type) -> bool:
 
 
 def _tight(operand: Operand) -> Operand:
-    """The operand, with the tightest type if it is a literal."""
+    """Gives the operand the tightest type if it is a literal."""
     value = integer_of(operand.expr)
     return operand if value is None else Operand(number(value, operand.expr.span), operand.ghost)
 

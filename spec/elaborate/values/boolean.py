@@ -1,8 +1,9 @@
-"""Conditions: connectives and conditional expressions, and the facts that each part may assume.
+"""Elaborates connectives and conditional expressions. Each part of a condition may assume facts
+that follow from the parts before it.
 
 Conditions with constant values are decided here: a literal true is dropped from a conjunction, and
 the code after a literal false is checked but not run. Only the outermost implication of a property
-keeps a constant antecedent, since coverage asks whether it was ever true.
+keeps a constant antecedent, because coverage reports whether the antecedent was ever true.
 """
 
 from __future__ import annotations
@@ -36,7 +37,9 @@ def truth(context: Context, node: syntax.Expr) -> Operand | None:
 
 
 def known(expr: ir.Expr) -> bool | None:
-    """The truth value of a constant condition; None if it depends on the state."""
+    """Returns the truth value of a constant condition, or None if the value depends on the
+    state.
+    """
     return bool(expr.value) if isinstance(expr, ir.Literal) else None
 
 
@@ -49,7 +52,7 @@ def negation(context: Context, node: syntax.Unary) -> Operand | None:
 
 
 def chain(node: syntax.Binary) -> tuple[syntax.Expr, ...]:
-    """The operands of a chain of one operator, left to right."""
+    """Returns the operands of a chain of the same operator, from left to right."""
     parts: list[syntax.Expr] = []
     rest: syntax.Expr = node
     while isinstance(rest, syntax.Binary) and rest.operator == node.operator:
@@ -59,12 +62,12 @@ def chain(node: syntax.Binary) -> tuple[syntax.Expr, ...]:
 
 
 def conjunction(context: Context, parts: tuple[syntax.Expr, ...], span: Span) -> Operand | None:
-    """Elaborates a conjunction; each part may assume the parts before it."""
+    """Elaborates a conjunction. Each part may assume that the parts before it are true."""
     return _connected(context, parts, span, True)
 
 
 def disjunction(context: Context, parts: tuple[syntax.Expr, ...], span: Span) -> Operand | None:
-    """Elaborates a disjunction; each part may assume that the parts before it are false."""
+    """Elaborates a disjunction. Each part may assume that the parts before it are false."""
     return _connected(context, parts, span, False)
 
 
@@ -79,7 +82,8 @@ def _connected(
     for part in parts:
         operand = truth(context, part)
         if operand is None:
-            # After a deciding part, problems of size are not reported, so None means nothing here.
+            # After a part that decides the result, size problems are not reported, so None does not
+            # imply that a mistake was reported.
             good = good and decided
             continue
         operands.append(operand)
@@ -103,8 +107,8 @@ def _connected(
 
 
 def implication(context: Context, node: syntax.Binary) -> Operand | None:
-    """Elaborates ``a implies b``. The antecedent of a property's outermost implication is watched
-    for vacuity.
+    """Elaborates ``a implies b``. If this is the outermost implication of a property, coverage
+    records whether its antecedent was ever true.
     """
     inner = context.inner()
     left = truth(inner, node.left)
@@ -165,7 +169,8 @@ def conditional(
     if condition is None:
         return None
     if then is None or otherwise is None:
-        # The arm that is not taken may have failed only because of its size, which does not matter.
+        # The arm that is not taken may have failed only because of a size limit, which does not
+        # matter.
         taken = {True: then, False: otherwise, None: None}[decided]
         return taken and Operand(taken.expr, first_ghost(condition, taken))
     both = unified(context, then, otherwise, node.span, "the arms are")

@@ -1,4 +1,6 @@
-"""Calls in expressions: defs, built-in functions, constructors and conversions."""
+"""Elaborates calls in expressions: calls of defs and built-in functions, constructors and
+conversions.
+"""
 
 from __future__ import annotations
 
@@ -59,7 +61,7 @@ Arguments = tuple[syntax.Argument, ...]
 
 
 def call(context: Context, node: syntax.Call, expected: Type | None) -> Operand | None:
-    """Elaborates ``f(a, b)`` and the other forms of calls."""
+    """Elaborates ``f(a, b)`` and all other forms of calls."""
     match node.function:
         case syntax.Name() as name:
             return _named(context, name, node, expected)
@@ -93,7 +95,7 @@ def _named(
         return _of(context, entity, node, None)
     plain = expected.element if isinstance(expected, Option) else expected
     if context.position.apart and isinstance(plain, Record) and plain.name == text:
-        # Values are shown in this form, including those of types of other modules.
+        # Values are displayed in this form, even if their types belong to other modules.
         return constructors.record(context.inner(), plain, node)
     chosen = member_named(context, name, expected)
     if chosen is not None:
@@ -190,9 +192,9 @@ def expanded(
     node: syntax.Expr,
     seen: Through | None = None,
 ) -> Operand | None:
-    """Elaborates a call of a def: its body, with the parameters bound to the arguments.
+    """Elaborates a call of a def to its body, with the parameters bound to the arguments.
 
-    ``seen`` is the role through which a def of a role is called.
+    ``seen`` is the role through which a def of that role is called.
     """
     entity.used = True
     instance = context.instance if entity.role is not None else None
@@ -205,7 +207,7 @@ def expanded(
         instance = instance_of(index)
         ghost = index.ghost if index else None
         if instance is not None and not isinstance(instance, ir.Literal | ir.Local):
-            # The body may use it many times.
+            # The body may use the instance many times.
             values.append((context.work.slot(), instance))
             instance = ir.Local(instance.type, values[0][0], span=instance.span)
     inside = entered(context, entity, instance, node.span)
@@ -222,7 +224,7 @@ def expanded(
 
 
 def def_body(inside: Context, entity: DefEntity) -> Operand | None:
-    """The body of a def as a value of the declared result type."""
+    """Elaborates the body of a def and converts it to the declared result type."""
     decl = entity.decl
     if _is_open(inside, decl.result):
         body = inside.expression(decl.body, _shape(inside, decl.result))
@@ -249,8 +251,8 @@ def def_body(inside: Context, entity: DefEntity) -> Operand | None:
 def entered(
     context: Context, entity: DefEntity | ProcedureEntity, instance: ir.Expr | None, span: Span
 ) -> Context | None:
-    """The context of the body of a def or procedure called at ``span``. None for a recursive call,
-    which is reported.
+    """Returns the context for the body of a def or procedure called at ``span``. Returns None for a
+    recursive call, after reporting it.
     """
     if entity in context.expanding:
         context.work.report(
@@ -276,7 +278,9 @@ def entered(
 
 @dataclass(frozen=True, slots=True)
 class Bindings:
-    """Parameters bound to arguments: the context with the parameters, and the slots to bind."""
+    """Parameters bound to arguments. ``context`` contains the parameters; ``values`` are the slots
+    to bind, with their values.
+    """
 
     context: Context
     values: tuple[tuple[int, ir.Expr], ...]
@@ -289,14 +293,16 @@ def bound_arguments(
     arguments: Arguments,
     span: Span,
 ) -> Bindings | None:
-    """``inside`` with the parameters bound. Arguments that may change or are costly get a slot."""
+    """Binds the parameters in ``inside``. An argument gets a slot if it may change or if evaluating
+    it again would be costly.
+    """
     operands = _argument_values(context, inside, entity, arguments, span)
     if operands is None or inside is None:
         return None
     values: list[tuple[int, ir.Expr]] = []
     for parameter, operand in zip(entity.decl.parameters, operands, strict=True):
         expr = operand.expr
-        # Variables change while a procedure runs; a parameter keeps its value.
+        # A parameter keeps its value even if variables change while a procedure runs.
         constant = isinstance(expr, ir.Literal | ir.Local)
         if not constant and not (isinstance(expr, ir.Variable) and isinstance(entity, DefEntity)):
             slot = context.work.slot()
@@ -316,7 +322,9 @@ def _argument_values(
     arguments: Arguments,
     span: Span,
 ) -> list[Operand] | None:
-    """The arguments of a def or procedure as values of the parameters' types."""
+    """Elaborates the arguments of a def or procedure and converts them to the types of the
+    parameters.
+    """
     parameters = entity.decl.parameters
     context.work.limit(len(parameters), entity.span)
     if named(context, arguments):
@@ -335,7 +343,7 @@ def _argument_values(
     operands: list[Operand] = []
     for parameter, argument in zip(parameters, arguments, strict=True):
         if inside is None:
-            # A recursive call, which has been reported.
+            # The call is recursive, and this was reported.
             continue
         operand = _argument_value(context.inner(), inside, parameter, argument.value)
         if operand is not None:
@@ -373,7 +381,7 @@ def _argument_value(
 
 
 def _declared(inside: Context, node: syntax.Expr) -> Type | None:
-    """A type in a signature, resolved once for all calls."""
+    """Resolves a type in a signature once for all calls."""
     signatures = inside.work.signatures
     key = (id(node), inside.module)
     if key not in signatures:
@@ -382,14 +390,14 @@ def _declared(inside: Context, node: syntax.Expr) -> Type | None:
 
 
 def _is_open(inside: Context, node: syntax.Expr) -> bool:
-    """Whether a parameter's type leaves its bounds to the argument: ``int``, ``seq[T]``."""
+    """Whether a type in a signature leaves its bounds open, as ``int`` and ``seq[T]`` do."""
     match node:
         case syntax.Name(text="int"):
             return True
         case syntax.Index(syntax.Name(text="seq" | "bag"), arguments):
             return len(arguments) == 1
         case syntax.Index(syntax.Name(text="set"), (element,)):
-            # A small set has no capacity to leave open.
+            # A small set needs no capacity, so its type is not open.
             kind = _declared(inside, element)
             return kind is not None and not countable(kind, SMALL_SET)
         case _:
@@ -397,7 +405,9 @@ def _is_open(inside: Context, node: syntax.Expr) -> bool:
 
 
 def _shape(inside: Context, node: syntax.Expr) -> Type | None:
-    """The expected type of an argument of an open type: its shape, with capacity 0."""
+    """Returns the expected type for an open type: its shape with capacity 0. Returns None for
+    ``int``.
+    """
     if not isinstance(node, syntax.Index) or not isinstance(node.base, syntax.Name):
         return None
     element = _declared(inside, node.arguments[0])
@@ -413,7 +423,7 @@ def _shape(inside: Context, node: syntax.Expr) -> Type | None:
 
 
 def _opened(inside: Context, node: syntax.Expr, actual: Type) -> Type | None:
-    """An open type with the bounds of an actual type. None if the shapes differ."""
+    """Gives an open type the bounds of an actual type. Returns None if the shapes differ."""
     match node, actual:
         case syntax.Name(), Int():
             return actual
@@ -434,7 +444,7 @@ def _opened(inside: Context, node: syntax.Expr, actual: Type) -> Type | None:
 
 
 def made_up(context: Context, parameters: tuple[syntax.Parameter, ...]) -> Context:
-    """The context with parameters of unknown value, to check a body that is never called."""
+    """Binds parameters to unknown values, so that a body that is never called can be checked."""
     for parameter in parameters:
         node = parameter.type
         kind: Type | None = Int(0, 1)

@@ -1,4 +1,4 @@
-"""Channels: their declarations and names, sending and receiving."""
+"""Elaborates channel declarations, references to channels, and sending and receiving."""
 
 from __future__ import annotations
 
@@ -49,7 +49,9 @@ Kind: TypeAlias = Literal["unordered", "ordered", "persistent", "distinct"]
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """A ``lossy`` or ``duplicating`` option: the affected tags (None for all) and the budget."""
+    """A ``lossy`` or ``duplicating`` option. ``tags`` are the tags of the affected messages (None
+    for all messages), and ``budget`` limits the number of faults (None for no limit).
+    """
 
     kind: Literal["lossy", "duplicating"]
     tags: frozenset[int] | None
@@ -61,7 +63,9 @@ class Fault:
 
 
 def declare(context: Context, entity: ChannelEntity) -> tuple[Fault, ...]:
-    """Resolves a channel's types and options. Its `type` remains None if they are wrong."""
+    """Resolves the types and options of a channel. The entity's `type` remains None if they are
+    wrong.
+    """
     decl = entity.decl
     indices = [context.resolve(index.type) for index in decl.indices]
     message = context.resolve(decl.message)
@@ -89,7 +93,7 @@ def declare(context: Context, entity: ChannelEntity) -> tuple[Fault, ...]:
 
 
 def discipline(decl: syntax.ChannelDecl) -> Kind:
-    """The discipline of a channel."""
+    """Returns the discipline of a channel."""
     for option in decl.options:
         if isinstance(option, syntax.Discipline):
             return option.kind
@@ -187,8 +191,8 @@ def _faults(
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One channel. In a family, it is the one at ``path``; ``bindings`` are the slots of its
-    indices.
+    """A single channel, or the channel of a family at ``path``. ``bindings`` are the slots of its
+    indices, with their values.
     """
 
     entity: ChannelEntity
@@ -197,19 +201,19 @@ class Line:
     bindings: tuple[tuple[int, ir.Expr], ...]
 
     def assign(self, value: ir.Expr, span: Span) -> ir.Statement:
-        """A statement that sets the channel's content to ``value``."""
+        """Returns a statement that sets the channel's content to ``value``."""
         assert self.entity.index is not None
         return ir.Assign(self.entity.index, self.path, value, span=span)
 
     def opened(self, body: ir.Statement) -> ir.Statement:
-        """``body`` with the indices bound."""
+        """Binds the indices of the channel around ``body``."""
         for slot, value in reversed(self.bindings):
             body = ir.Bind(slot, value, body)
         return body
 
 
 def line(context: Context, node: syntax.Expr) -> Line | None:
-    """The channel that ``send`` or ``on`` names."""
+    """Returns the channel that ``send`` or ``on`` names, or None if a mistake was reported."""
     base = node.base if isinstance(node, syntax.Index) else node
     arguments = node.arguments if isinstance(node, syntax.Index) else ()
     entity = denoted(context, base)
@@ -238,7 +242,7 @@ def line(context: Context, node: syntax.Expr) -> Line | None:
 
 
 def _no_channel(context: Context, node: syntax.Expr) -> None:
-    """Reports (F413, F201) a name that does not denote a channel."""
+    """Reports that ``node`` does not denote a channel (F413, or F201 for an unknown name)."""
     if isinstance(node, syntax.Name):
         local = context.local(node)
         if local is not None:
@@ -268,7 +272,7 @@ def _no_channel(context: Context, node: syntax.Expr) -> None:
 def _keys(
     context: Context, entity: ChannelEntity, arguments: tuple[syntax.Expr, ...], span: Span
 ) -> list[Operand] | None:
-    """The indices of one channel of a family, as values of the index types."""
+    """Elaborates the indices of a channel in a family and converts them to the index types."""
     note: Note = (entity.span, f"{entity.name} is declared here")
     if len(arguments) != len(entity.indices):
         names = ", ".join(index.name.text for index in entity.decl.indices)
@@ -341,7 +345,7 @@ def send(context: Context, node: syntax.Send) -> ir.Statement | None:
 
 
 def _tag(message: ir.Expr) -> int | None:
-    """The member of a literal message; None if it is unknown."""
+    """Returns the member that a literal message belongs to, or None if the member is unknown."""
     match message:
         case ir.MakeVariant(tag=tag):
             return tag
@@ -354,7 +358,7 @@ def _tag(message: ir.Expr) -> int | None:
 
 
 def noted(context: Context, entity: ChannelEntity, content: ir.Expr, span: Span) -> None:
-    """Records the initial messages of a channel as sent, as far as they are literal."""
+    """Records the initial messages of a channel as sent, provided that their members are known."""
     inside: list[ir.Expr] = []
     for node in walk(content):
         match node:
@@ -390,8 +394,9 @@ def _room(
 
 @dataclass(frozen=True, slots=True)
 class Received:
-    """A message being received: the context with the pattern's names, and the choice of the
-    message.
+    """The result of elaborating ``on``: the context with the names that the pattern binds, a
+    function that wraps the rest of the action in the choice of the message, and the number of the
+    channel. ``opening`` is None if something is wrong.
     """
 
     context: Context
@@ -400,8 +405,8 @@ class Received:
 
 
 def receive(context: Context, node: syntax.Receive) -> Received:
-    """Elaborates ``on PATTERN from c where p``: a choice of a message, which is removed from the
-    channel.
+    """Elaborates ``on PATTERN from c where p`` to the choice of a message. The message is removed
+    from the channel unless the channel is persistent.
     """
     source = line(context, node.channel)
     kind = source.entity.message if source else None
@@ -417,7 +422,8 @@ def receive(context: Context, node: syntax.Receive) -> Received:
     if node.condition is not None and condition is not None:
         ordinary(context, condition, "which message is received", node.condition.span)
         context = context.learn(when(condition.expr, True))
-        # The names that the pattern binds can be read only if the pattern matches.
+        # The names that the pattern binds may be read only if the pattern matches, so its test
+        # comes first.
         test = condition.expr if test is None else ir.And((test, condition.expr), span=node.span)
     if match.ghost is not None:
         ordinary(context, Operand(message, match.ghost), "which message is received", node.span)

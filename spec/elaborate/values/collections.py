@@ -1,4 +1,4 @@
-"""Collections: literals, map literals, comprehensions, quantifiers and ``choose``."""
+"""Elaborates collection and map literals, comprehensions, quantifiers and ``choose``."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from fencepost.spec.text.source import Span
 
 
 def no_collection(context: Context, span: Span, kind: Type) -> None:
-    """Reports (F311) an expression that is not a collection."""
+    """Reports that an expression is not a collection (F311)."""
     hint = "; iterate over its key type instead" if isinstance(kind, Map) else ""
     if isinstance(kind, Option):
         hint = "; `!` unwraps an option"
@@ -51,7 +51,9 @@ def no_collection(context: Context, span: Span, kind: Type) -> None:
 def elements(
     context: Context, node: syntax.Expr, *, iterated: bool = True, expected: Type | None = None
 ) -> Operand | None:
-    """A collection, or a finite type used as one. ``iterated`` limits its size (F710)."""
+    """Elaborates a collection, or a finite type used as one. If ``iterated``, reports a type that
+    has too many values to iterate over (F710).
+    """
     operand = context.inner().of_any_size().expression(node, expected)
     if operand is None:
         return None
@@ -72,7 +74,7 @@ def elements(
 
 
 def universe(context: Context, kind: Type | None, span: Span) -> Operand | None:
-    """A finite type as the set of its values."""
+    """Converts a finite type to the set of its values."""
     if kind is None:
         return None
     if bits(kind) > 64:
@@ -81,7 +83,7 @@ def universe(context: Context, kind: Type | None, span: Span) -> Operand | None:
     return Operand(ir.Universe(Set(kind), span=span))
 
 
-# ---------------------------------------------------------------- written out
+# ---------------------------------------------------------------- literals
 
 
 def literal_collection(
@@ -140,8 +142,8 @@ def _empty(context: Context, node: syntax.Collection, expected: Type | None) -> 
 def each(
     context: Context, nodes: tuple[syntax.Expr, ...], expected: Type | None
 ) -> list[Operand] | None:
-    """The elements in order. The type of one may depend on the others, so those with a type of
-    their own are elaborated first.
+    """Elaborates the elements of a literal and returns them in order. The type of an element may
+    depend on the others, so elements that have a type of their own are elaborated first.
     """
     operands: dict[int, Operand] = {}
     kind = expected
@@ -163,7 +165,7 @@ def each(
 def common(
     context: Context, operands: Sequence[Operand], written: Sequence[syntax.Expr]
 ) -> Type | None:
-    """The common type of the operands (at least one). Reports F302 if there is none."""
+    """Returns the common type of the operands (at least one). Reports F302 if they have none."""
     kind = operands[0].type
     for operand, part in zip(operands, written, strict=True):
         joint = join(kind, operand.type)
@@ -176,7 +178,9 @@ def common(
 
 
 def _gathering(element: Type, span: Span) -> Ghost | None:
-    """The reason why putting values into a set reads ghosts."""
+    """Returns the reason why putting values of type ``element`` into a set reads ghosts, or
+    None.
+    """
     if has_ghost(element):
         return Ghost(span, f"a set depends on the ghost fields of {describe(element)}")
     return None
@@ -197,10 +201,10 @@ def comprehension(
     expected: Type | None,
     sequence: bool = False,
 ) -> Operand | None:
-    """Elaborates ``{e for x in S, y in T if p}``, ``[e for x in S if p]``, or a map, ``[e for k in
-    K]``.
+    """Elaborates ``{e for x in S, y in T if p}``, ``[e for x in S if p]``, and the map ``[e for k
+    in K]``.
 
-    With ``sequence``, brackets always make a sequence.
+    If ``sequence``, a comprehension in square brackets always makes a sequence.
     """
     if isinstance(expected, Option):
         expected = expected.element
@@ -251,7 +255,7 @@ def comprehension(
 
 @dataclass(frozen=True, slots=True)
 class _Generator:
-    """A generator ``x in S``: its domain, and the slot and name of the element."""
+    """A generator ``x in S``: the domain, and the slot and the name of the element."""
 
     domain: Operand
     slot: int
@@ -261,7 +265,9 @@ class _Generator:
 def _bound(
     context: Context, binders: tuple[syntax.Binder, ...], span: Span
 ) -> tuple[list[_Generator], Context]:
-    """The correct generators and the context after them. Each generator sees those before it."""
+    """Elaborates the generators. Returns the correct ones and the context after all of them. Each
+    generator may use the names of those before it.
+    """
     context.work.limit(len(binders), span)
     generators: list[_Generator] = []
     for binder in binders:
@@ -318,7 +324,8 @@ def _mapping(
 def quantifier(context: Context, node: syntax.Quantifier) -> Operand | None:
     """Elaborates ``forall x in S, y in T if p: e`` and ``exists``."""
     every = node.kind == "forall"
-    # Only here the order of a bag, which depends on ghost fields, does not matter.
+    # The order of a bag may depend on ghost fields, but it does not affect a quantifier, so
+    # `going_through` is not applied here.
     outer, inner = _bound(context if every else context.inner(), node.binders, node.span)
     written = node.body
     if node.condition is not None:
@@ -360,12 +367,12 @@ def choice(context: Context, node: syntax.Choose) -> Operand | None:
 
 
 FEW = 4
-"""Number of missing keys that a message names."""
+"""The maximum number of missing keys that a message names."""
 
 
 def literal_map(context: Context, node: syntax.Map, expected: Type | None) -> Operand | None:
-    """Elaborates ``[A: 1, B: 2]``. Its keys are constants; every value of the key type occurs
-    once.
+    """Elaborates ``[A: 1, B: 2]``. The keys must be constants, and each value of the key type must
+    occur exactly once.
     """
     if isinstance(expected, Option):
         expected = expected.element
@@ -392,7 +399,9 @@ def literal_map(context: Context, node: syntax.Map, expected: Type | None) -> Op
 
 
 def _keys(context: Context, node: syntax.Map, kind: Type | None) -> list[ir.Literal] | None:
-    """The keys as values of one type, each of them once."""
+    """Elaborates the keys to literals of one type. Reports keys that are not constant or occur
+    twice.
+    """
     written = tuple(entry.key for entry in node.entries)
     operands = each(context, written, kind)
     kind = kind or (None if operands is None else common(context, operands, written))
@@ -420,7 +429,7 @@ def _keys(context: Context, node: syntax.Map, kind: Type | None) -> list[ir.Lite
 
 
 def _all_there(context: Context, keys: Sequence[ir.Literal], kind: Type, node: syntax.Map) -> bool:
-    """Whether every value of the key type is a key. Reports F312 if one is missing."""
+    """Whether every value of the key type is among the keys. Reports F312 if one is missing."""
     assert countable(kind, MAX_KEYS)
     present = {key.value for key in keys}
     missing = [show(value, kind) for value in values(kind) if value not in present]
@@ -435,8 +444,8 @@ def _all_there(context: Context, keys: Sequence[ir.Literal], kind: Type, node: s
 def _built(
     context: Context, kind: Map, keys: Sequence[ir.Literal], operands: Sequence[Operand], span: Span
 ) -> ir.Expr:
-    """The map. Each value is evaluated once, in the order of the text, before it is assigned to its
-    key.
+    """Builds the map. All values are evaluated once, in the order of the text, before they are
+    assigned to their keys.
     """
     slot = context.work.slot()
     key_local = ir.Local(kind.key, slot, span=span)

@@ -1,4 +1,4 @@
-"""Comparisons such as ``==``, ``<``, ``in`` and ``is``."""
+"""Elaborates comparisons such as ``==``, ``<``, ``in`` and ``is``."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from fencepost.spec.syntax import nodes as syntax
 from fencepost.spec.text.source import Span
 
 FEW = 8
-"""Membership in a literal set of at most this many values becomes a disjunction of equalities,
-which is faster.
+"""A test for membership in a literal set of at most this many values becomes a disjunction of
+equalities, which is faster to evaluate.
 """
 
 
@@ -36,7 +36,8 @@ def equality(context: Context, node: syntax.Binary) -> Operand | None:
     negated = node.operator == "!="
     for side, other in ((node.left, both[1]), (node.right, both[0])):
         if isinstance(side, syntax.Nothing):
-            # A comparison with none does not read the value, so its ghosts do not matter.
+            # A comparison with none does not read the content of the option, so its ghosts do not
+            # matter.
             some = ir.IsSome(other.expr, span=node.span)
             return Operand(_negated(settled(some, other.expr), not negated), other.ghost)
     ghost = first_ghost(left, right) or comparing(both[2], node.span)
@@ -45,8 +46,8 @@ def equality(context: Context, node: syntax.Binary) -> Operand | None:
 
 
 def order(context: Context, node: syntax.Binary) -> Operand | None:
-    """Elaborates ``<``, ``<=``, ``>`` and ``>=`` of two integers, or of two sets (the subset
-    relation).
+    """Elaborates ``<``, ``<=``, ``>`` and ``>=`` for two integers, or for two sets as the subset
+    relation.
     """
     left, right = pair(context, node.left, node.right)
     if left is None or right is None:
@@ -68,14 +69,15 @@ def order(context: Context, node: syntax.Binary) -> Operand | None:
     if isinstance(both[2], Set):
         ghost = first_ghost(left, right) or comparing(both[2], node.span)
         return Operand(_sets(context, node.operator, small, large, node.span), ghost)
-    # The operands of > keep their order of evaluation, which determines the first error.
+    # ``a > b`` is built as ``not a <= b``. This keeps the order of evaluation, which determines the
+    # error that occurs first.
     swapped = node.operator in (">", ">=")
     less = ir.Less(small, large, or_equal=node.operator in ("<=", ">"), span=node.span)
     return Operand(_negated(settled(less, small, large), swapped), first_ghost(left, right))
 
 
 def _sets(context: Context, sign: str, left: ir.Expr, right: ir.Expr, span: Span) -> ir.Expr:
-    """Elaborates ``left sign right`` for two sets of one type."""
+    """Elaborates ``left sign right`` for two sets of the same type."""
 
     def compared(a: ir.Expr, b: ir.Expr) -> ir.Expr:
         inside = subset(b, a, span) if sign in (">", ">=") else subset(a, b, span)
@@ -90,7 +92,7 @@ def _sets(context: Context, sign: str, left: ir.Expr, right: ir.Expr, span: Span
 
 
 def subset(small: ir.Expr, large: ir.Expr, span: Span) -> ir.Expr:
-    """Whether a set is a subset of another one of its type."""
+    """Tests whether ``small`` is a subset of ``large``, a set of the same type."""
     kind = small.type
     rest = ir.SetAlgebra(kind, ir.SetOperator.DIFFERENCE, small, large, span=span)
     return ir.Equal(rest, ir.Literal(kind, (), span=span), span=span)
@@ -129,7 +131,9 @@ def membership(context: Context, node: syntax.Binary) -> Operand | None:
 
 
 def contains(context: Context, element: ir.Expr, collection: ir.Expr, span: Span) -> ir.Expr:
-    """Whether ``element`` is in ``collection``; their types have a common one."""
+    """Tests whether ``element`` is in ``collection``. The type of the element and the element type
+    of the collection must have a common type.
+    """
     inner = element_of(collection.type)
     assert inner is not None
     if isinstance(element.type, Option) and not isinstance(inner, Option):
@@ -165,7 +169,7 @@ def _between(context: Context, element: ir.Expr, ends: ir.Interval, span: Span) 
         above = ir.Less(low, e, or_equal=True, span=span)
         return ir.And((above, ir.Less(e, high, or_equal=True, span=span)), span=span)
 
-    # Both ends are evaluated before any comparison, as for a set.
+    # Both ends are evaluated before any comparison, as they would be if the set were built.
     return bound(
         context,
         element,

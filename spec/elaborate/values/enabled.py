@@ -1,4 +1,6 @@
-"""``enabled(...)``: whether an action is enabled, for any parameters or for given ones."""
+"""Elaborates ``enabled(...)``, which tests whether an action is enabled for some parameters or for
+given ones.
+"""
 
 from __future__ import annotations
 
@@ -59,8 +61,8 @@ def enabled(context: Context, node: syntax.Call) -> Operand | None:
 
 
 def action_of(context: Context, node: syntax.Expr) -> ActionEntity | None:
-    """The action that ``a``, ``R.a``, ``R[i].a`` or ``m.a`` denotes. Reports F322 and returns None
-    if there is none.
+    """Returns the action that ``a``, ``R.a``, ``R[i].a`` or ``m.a`` denotes. Reports F322 and
+    returns None if it does not denote an action.
     """
     entity = _action(context, node)
     if isinstance(entity, ActionEntity):
@@ -71,7 +73,7 @@ def action_of(context: Context, node: syntax.Expr) -> ActionEntity | None:
 
 
 def _action(context: Context, node: syntax.Expr) -> Entity | None:
-    """The entity that ``a``, ``R.a``, ``R[i].a`` or ``m.a`` denotes."""
+    """Returns the entity that ``a``, ``R.a``, ``R[i].a`` or ``m.a`` denotes."""
     if isinstance(node, syntax.Attribute):
         seen = through(context, node)
         if seen is not None:
@@ -114,8 +116,8 @@ def _no_action(context: Context, node: syntax.Expr) -> None:
 
 
 def _family(context: Context, base: syntax.Expr) -> str:
-    """The correct form of the process that ``R.i`` or ``R(i)`` probably means; empty if it is
-    something else.
+    """Returns the correct spelling of the process that ``R.i`` or ``R(i)`` probably means, or an
+    empty string if ``base`` probably means something else.
     """
     match base:
         case syntax.Attribute(base=role, name=index):
@@ -132,8 +134,8 @@ def _family(context: Context, base: syntax.Expr) -> str:
 def instance_named(
     context: Context, entity: ActionEntity, written: syntax.Expr
 ) -> tuple[bool, Operand | None]:
-    """Whether the role's index is correct, and the process it denotes (None for any, or the only
-    one).
+    """Returns whether the role's index is correct, and the process that it denotes. The process is
+    None if any process is meant, or if the role has only one.
     """
     if entity.role is not None and entity.role.index_type is not None:
         seen = through(context, written) if isinstance(written, syntax.Attribute) else None
@@ -152,7 +154,9 @@ def instance_named(
 
 
 def arguments_of(context: Context, entity: ActionEntity, call: syntax.Call) -> list[Operand] | None:
-    """The arguments as values of the shapes of their parameters; None if one is wrong."""
+    """Elaborates the arguments and checks that they have the shapes of their parameters' types.
+    Returns None if one of them is wrong.
+    """
     if named(context, call.arguments):
         return None
     name = call.function.span.text
@@ -184,9 +188,9 @@ def _chosen(
     role_index: Type | None,
     span: Span,
 ) -> ir.Expr:
-    """Whether the action is enabled with these choices. All are evaluated; a value outside its
-    parameter's type is never chosen. ``role_index`` is the index type of the role if any process
-    may act.
+    """Tests whether the action is enabled with these choices. All values are evaluated. A value
+    outside the type of its parameter is never chosen, so the test is false. ``role_index`` is the
+    index type of the role if any of its processes may act.
     """
 
     def built(values: list[ir.Expr]) -> ir.Expr:

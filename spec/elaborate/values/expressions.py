@@ -1,4 +1,4 @@
-"""Checking of expressions: dispatches each form of the language to its module."""
+"""Checks expressions: dispatches each form of the language to the module that elaborates it."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ from fencepost.spec.syntax import nodes as syntax
 
 
 class Checker:
-    """See `Typer`."""
+    """The implementation of `Typer`."""
 
     def resolve(self, context: Context, node: syntax.Expr) -> Type | None:
-        """The type that ``node`` denotes. None if it is wrong, which has been reported."""
+        """Returns the type that ``node`` denotes, or None if a mistake was reported."""
         return type_expressions.resolve(context, node)
 
     def expression(
         self, context: Context, node: syntax.Expr, expected: Type | None
     ) -> Operand | None:
-        """The checked expression. None if it is wrong, which has been reported."""
+        """Elaborates an expression. Returns None if a mistake was reported."""
         inside = (
             context.at(replace(context.position, domain=False))
             if context.position.domain
@@ -53,7 +53,9 @@ class Checker:
 
 
 def _of_small_size(context: Context, node: syntax.Expr, operand: Operand) -> Operand | None:
-    """``operand``, unless it is a set too large to be a value (F710)."""
+    """Returns ``operand``, or None if it is a set too large to be stored as a value, which is
+    reported (F710).
+    """
     kind = operand.type
     if not isinstance(operand.expr, ir.Universe | ir.Interval) or not isinstance(kind, Set):
         return operand
@@ -89,7 +91,7 @@ def _expression(context: Context, node: syntax.Expr, expected: Type | None) -> O
         case syntax.Quantifier():
             return collections.quantifier(context, node)
         case syntax.Conjunction(lines):
-            # Each line may hold an outermost implication.
+            # Each line may contain an outermost implication.
             return boolean.conjunction(context, lines, node.span)
         case syntax.Choose():
             return collections.choice(context, node)
@@ -146,7 +148,8 @@ def _unary(context: Context, node: syntax.Unary, expected: Type | None) -> Opera
     if node.operator == "not":
         return boolean.negation(inner, node)
     if isinstance(node.operand, syntax.Integer):
-        # The minimum of a type has no positive counterpart in it.
+        # The literal and its sign are elaborated together: the minimum of a machine integer type
+        # has no positive counterpart in that type.
         return arithmetic.literal(inner, -node.operand.value, node.span, expected)
     operand = inner.expression(node.operand, expected)
     return operand and arithmetic.negated(inner, operand, node.span)
@@ -177,8 +180,8 @@ def _binary(context: Context, node: syntax.Binary, expected: Type | None) -> Ope
 
 
 def _let_in(context: Context, node: syntax.LetIn, expected: Type | None) -> Operand | None:
-    """Elaborates ``let x = e: body``. The value is evaluated once, before the body, even if it is
-    unused.
+    """Elaborates ``let x = e: body``. The value is evaluated once, before the body, even if the
+    body does not use it.
     """
     value = context.inner().expression(node.value)
     if value is None:
@@ -187,7 +190,7 @@ def _let_in(context: Context, node: syntax.LetIn, expected: Type | None) -> Oper
         return None
     expr = value.expr
     if isinstance(expr, ir.Literal | ir.Local | ir.Variable):
-        # Nothing changes within an expression, so the name is an alias.
+        # Nothing changes while an expression is evaluated, so the name can be an alias.
         return context.bind(node.name, value).expression(node.body, expected)
     local = ir.Local(expr.type, context.work.slot(), span=node.name.span)
     inner = context.bind(node.name, Operand(local, value.ghost))

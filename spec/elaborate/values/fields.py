@@ -1,4 +1,6 @@
-"""Parts of a value: fields of records and variants, elements, the content of an option."""
+"""Elaborates access to the parts of a value: fields of records and variants, elements of sequences
+and maps, and the content of an option.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,9 @@ from fencepost.spec.text.source import Span
 
 
 def indexed(context: Context, node: syntax.Index) -> Operand | None:
-    """Elaborates ``q[i]``, ``m[k]`` and ``m[a, b]``; `names` handles channel families and types."""
+    """Elaborates ``q[i]``, ``m[k]`` and ``m[a, b]``. Channel families and types with arguments are
+    elaborated in `names`.
+    """
     inner = context.inner()
     base = inner.expression(node.base)
     for written in node.arguments:
@@ -77,14 +81,14 @@ def part_of(context: Context, node: syntax.Part) -> Operand | None:
 
 
 def no_index(context: Context, kind: Type, span: Span) -> None:
-    """Reports (F313) indexing of a value without indices."""
+    """Reports that a value of type ``kind`` cannot be indexed (F313)."""
     hint = "; `!` unwraps an option" if isinstance(kind, Option) else ""
     message = f"only a sequence or map can be indexed, and this is {describe(kind)}{hint}"
     context.report("F313", span, message)
 
 
 def field_of(context: Context, node: syntax.Attribute) -> Operand | None:
-    """Elaborates ``r.f``: a field of a record, or of a variant that is known here."""
+    """Elaborates ``r.f``, a field of a record, or of a union value whose variant is known here."""
     operand = context.inner().expression(node.base)
     if operand is None:
         return None
@@ -101,7 +105,7 @@ def field_of(context: Context, node: syntax.Attribute) -> Operand | None:
 
 
 def field_index(context: Context, name: syntax.Name, kind: Type) -> int | None:
-    """The number of a record's field. Reports F314 if there is none."""
+    """Returns the index of a record's field. Reports F314 if the record has no such field."""
     names = [item.name for item in kind.fields] if isinstance(kind, Record) else []
     if name.text in names:
         context.part(name, kind, name.text)
@@ -132,7 +136,7 @@ def _payload(
             *declaration(context, kind),
         )
         return None
-    # Contradictory conditions make every variant impossible; then the read never happens.
+    # If contradictory conditions make every variant impossible, the field is never read.
     possible = _tags(context, operand.expr, kind) or frozenset(holders)
     if not possible <= holders.keys():
         variants = listing([kind.variants[tag].name for tag in holders])
@@ -175,9 +179,10 @@ def _payload(
 
 
 def _tags(context: Context, expr: ir.Expr, kind: Union) -> frozenset[int]:
-    """The tags that a union value can have here."""
+    """Returns the tags that a union value can have at this position."""
     if isinstance(expr, ir.Literal):
-        # Tests of a literal have been decided, so this code either runs or does not.
+        # Tests of a literal have already been decided, so this code either always runs or never
+        # does.
         assert isinstance(expr.value, tuple)
         (tag, *_) = expr.value
         assert isinstance(tag, int)
@@ -206,7 +211,7 @@ def with_fields(context: Context, node: syntax.With) -> Operand | None:
 def _with_field(
     context: Context, operand: Operand | None, name: syntax.Name, node: syntax.Expr, span: Span
 ) -> Operand | None:
-    """A record with a new value for a field. None if something is wrong."""
+    """Gives a field of a record a new value. Returns None if a mistake was reported."""
     index = None if operand is None else field_index(context, name, operand.type)
     if operand is None or index is None or not isinstance(operand.type, Record):
         if not open_ended(context, node):

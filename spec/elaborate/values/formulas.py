@@ -1,7 +1,7 @@
-"""Formulas of properties: temporal operators and the connectives between them.
+"""Elaborates properties to formulas with temporal operators and the connectives between them.
 
-A part without temporal operators is a state predicate, however large it is. A quantifier around
-temporal operators is expanded for each value of its domain, which must therefore be constant.
+A part without temporal operators is a state predicate, no matter how large it is. A quantifier
+around temporal operators is expanded for each value of its domain, so the domain must be constant.
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ from fencepost.spec.text.source import Span
 T = TypeVar("T")
 
 Values: TypeAlias = Mapping[int, ir.Literal]
-"""Values of the locals of quantifiers, by their slots."""
+"""Maps the slots of quantified locals to their values."""
 
 Form: TypeAlias = Callable[[Values], Formula]
-"""A checked formula, to be expanded for values of the locals around it."""
+"""A checked formula. It is expanded by calling it with values of the locals around it."""
 
 
 @dataclass(slots=True)
 class Formulas:
-    """The formula of one property. ``owner`` is its number; its predicates have the following
-    numbers, each once.
+    """Builds the formula of one property. ``owner`` is the number of the property. Its predicates
+    get the numbers that follow, and equal predicates share a number.
     """
 
     owner: int
@@ -50,8 +50,9 @@ class Formulas:
     def formula(
         self, context: Context, node: syntax.Expr, index: tuple[str, Type, int, Span] | None
     ) -> Formula | None:
-        """The formula that ``node`` denotes; None if it is wrong. In a role family, ``index`` is
-        the name, type and slot of the instance, and the formula is required of every instance.
+        """Elaborates the formula of the property. Returns None if a mistake was reported. In a role
+        family, ``index`` is the name, type, slot and span of the role's index, and the formula must
+        hold for every instance.
         """
         form = self._form(context, node)
         if form is None:
@@ -100,7 +101,8 @@ class Formulas:
             case syntax.Quantifier():
                 return self._quantifier(context, node)
             case _:
-                # A form that cannot contain a formula reports so itself.
+                # The form cannot contain a formula. Elaborating it reports the misplaced temporal
+                # operator.
                 truth(inner, node)
                 return None
 
@@ -140,8 +142,9 @@ class Formulas:
         return number
 
     def _antecedent(self, context: Context, node: syntax.Expr) -> Form | None:
-        """The left side of ``leads to`` or ``implies``. If only ``always`` and ``forall`` are
-        around it, coverage records whether it was ever true.
+        """Elaborates the left side of ``leads to`` or ``implies``. If it is a state predicate and
+        only ``always``, ``forall`` and conjunctions enclose it, coverage records whether it was
+        ever true.
         """
         if is_temporal(node) or not context.position.outermost:
             return self._form(context.inner(), node)
@@ -226,21 +229,23 @@ class Formulas:
 
 
 def is_temporal(node: syntax.Expr) -> bool:
-    """Whether a node contains a temporal operator."""
+    """Whether an expression contains a temporal operator."""
     return any(
         isinstance(part, syntax.UnaryTemporal | syntax.BinaryTemporal) for part in walk(node)
     )
 
 
 def given(part: T, values: Values) -> T:
-    """Core with literals in place of locals; the same object if it contains none of them."""
+    """Replaces locals in core by their literal values. Returns the same object if it contains none
+    of these locals.
+    """
     if isinstance(part, ir.Local) and part.slot in values:
         return cast("T", replace(values[part.slot], span=part.span))
     return rebuilt(part, lambda inner: given(inner, values)) if values else part
 
 
 def misplaced(context: Context, node: syntax.UnaryTemporal | syntax.BinaryTemporal) -> None:
-    """Reports (F801) a temporal operator where a value is expected."""
+    """Reports a temporal operator in a position that requires a value (F801)."""
     context.report(
         "F801",
         node.span,
@@ -266,7 +271,9 @@ _CONNECTIVES: Mapping[str, Callable[..., Formula]] = {
 
 
 def _is_constant(context: Context, domain: Operand, binder: syntax.Binder) -> bool:
-    """Whether a domain is the same in every state. Reports F831 if it is not."""
+    """Whether a domain is the same in every state and known before the run. Reports F831 if it is
+    not.
+    """
     for node in walk(domain.expr):
         match node:
             case ir.Variable() | ir.Enabled():

@@ -1,4 +1,6 @@
-"""Built-in functions: ``len``, ``sum``, ``next``, ``enabled``, conversions, and so on."""
+"""Elaborates built-in functions such as ``len``, ``sum``, ``next`` and ``enabled``, and
+conversions.
+"""
 
 from __future__ import annotations
 
@@ -58,7 +60,9 @@ def function(context: Context, name: str, node: syntax.Call) -> Operand | None:
 
 
 def _collection(context: Context, node: syntax.Call) -> Operand | None:
-    """The only argument: a collection. A list is always a sequence."""
+    """Elaborates the only argument of a call, which must be a collection. A comprehension in square
+    brackets always makes a sequence here.
+    """
     value = node.arguments[0].value
     if isinstance(value, syntax.Comprehension):
         return comprehension(context, value, None, sequence=True)
@@ -75,7 +79,7 @@ def _sequence(context: Context, node: syntax.Call) -> Operand | None:
     return None
 
 
-# ---------------------------------------------------------------- of collections
+# ---------------------------------------------------------------- functions of collections
 
 
 def _length(context: Context, node: syntax.Call) -> Operand | None:
@@ -215,7 +219,9 @@ def _of_two(context: Context, node: syntax.Call, greatest: bool) -> Operand | No
 
 
 def _subsets(context: Context, node: syntax.Call) -> Operand | None:
-    """Elaborates ``subsets``: the values of the set's type that are contained in the set."""
+    """Elaborates ``subsets(s)``, the set of all values of the type of ``s`` that are subsets of
+    ``s``.
+    """
     operand = _collection(context, node)
     if operand is None:
         return None
@@ -244,7 +250,7 @@ def _subsets(context: Context, node: syntax.Call) -> Operand | None:
     return Operand(settled(expr, operand.expr), operand.ghost)
 
 
-# ---------------------------------------------------------------- of the model
+# ---------------------------------------------------------------- functions of states
 
 
 def _next(context: Context, node: syntax.Call) -> Operand | None:
@@ -261,7 +267,7 @@ def _next(context: Context, node: syntax.Call) -> Operand | None:
 
 
 def integer(context: Context, node: syntax.Call) -> Operand | None:
-    """Elaborates ``int(e)``: the same number as an unbounded integer."""
+    """Elaborates ``int(e)``, which converts a number to an ``int``."""
     operand = _number(context, node, "int")
     if operand is None or isinstance(operand.type, Int):
         return operand
@@ -274,8 +280,8 @@ def integer(context: Context, node: syntax.Call) -> Operand | None:
 
 
 def machine(context: Context, node: syntax.Call, target: Machine) -> Operand | None:
-    """Elaborates ``int16(e)`` and the like: the same number as a machine integer. A number that
-    does not fit is an error.
+    """Elaborates ``int16(e)`` and similar calls, which convert a number to a machine integer. A
+    number that does not fit is an evaluation error.
     """
     operand = _number(context, node, describe(target))
     if operand is None:

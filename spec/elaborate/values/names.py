@@ -1,4 +1,4 @@
-"""Names and dotted names in expressions."""
+"""Elaborates names and dotted names in expressions."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ from fencepost.spec.text.source import Span
 
 
 def name(context: Context, node: syntax.Name, expected: Type | None) -> Operand | None:
-    """Elaborates a bare name, looked up as a local and in role, module and imports; then as a
-    member of an enum or union.
+    """Elaborates a bare name. It is looked up first as a local, then in the role, the module and
+    the imports, and finally as a member of an enum or union.
     """
     text = node.text
     local = context.local(node)
@@ -68,7 +68,7 @@ def name(context: Context, node: syntax.Name, expected: Type | None) -> Operand 
 
 
 def entity_value(context: Context, entity: Entity, node: syntax.Expr) -> Operand | None:
-    """The value of an entity in an expression."""
+    """Elaborates a reference to ``entity`` in an expression."""
     span = node.span
     match entity:
         case ConstEntity():
@@ -116,7 +116,9 @@ def entity_value(context: Context, entity: Entity, node: syntax.Expr) -> Operand
 
 
 def _own_variable(context: Context, entity: VariableEntity, span: Span) -> Operand | None:
-    """A variable by its own name: at the top level, or of the enclosing role."""
+    """Elaborates a variable that is named without a role. It belongs to the top level or to the
+    enclosing role.
+    """
     if entity.role is None or entity.role.index_type is None or context.instance is None:
         return _variable(context, entity, None, span)
     return _variable(context, entity, Operand(context.instance), span)
@@ -125,7 +127,9 @@ def _own_variable(context: Context, entity: VariableEntity, span: Span) -> Opera
 def _variable(
     context: Context, entity: VariableEntity, instance: Operand | None, span: Span
 ) -> Operand | None:
-    """The value of a variable. In a role family, ``instance`` is the process that owns it."""
+    """Elaborates a reference to a variable. In a role family, ``instance`` is the process that owns
+    the variable.
+    """
     note: Note = (entity.span, f'"{entity.name}" is declared here')
     if context.position.place == "constant":
         message = f'"{entity.name}" is a variable, and a constant is required here'
@@ -155,7 +159,7 @@ def _variable(
 
 
 def _channel(context: Context, entity: ChannelEntity, span: Span) -> Operand | None:
-    """The content of a channel."""
+    """Elaborates the name of a channel to the content of the channel."""
     entity.looked_at = True
     note: Note = (entity.span, f'"{entity.name}" is declared here')
     if context.position.place == "constant":
@@ -190,7 +194,7 @@ def _quiescent(context: Context, span: Span) -> Operand | None:
 
 
 def attribute(context: Context, node: syntax.Attribute) -> Operand | None:
-    """Elaborates ``m.x``, ``E.A``, ``R.x``, ``R[i].x`` and fields."""
+    """Elaborates ``m.x``, ``E.A``, ``R.x``, ``R[i].x`` and field access."""
     entity = module_member(context, node)
     if entity is not None:
         return entity_value(context, entity, node)
@@ -221,7 +225,7 @@ def _type_member(context: Context, entity: TypeEntity, node: syntax.Attribute) -
 
 
 def _of_role(context: Context, seen: Through, node: syntax.Attribute) -> Operand | None:
-    """Elaborates ``R.x`` and ``R[i].x``, a variable or a def without parameters."""
+    """Elaborates ``R.x`` and ``R[i].x``, where ``x`` is a variable or a def without parameters."""
     entity = member(context, seen.role, node.name)
     match entity:
         case None:
@@ -243,7 +247,9 @@ def _of_role(context: Context, seen: Through, node: syntax.Attribute) -> Operand
 
 
 def index(context: Context, node: syntax.Index) -> Operand | None:
-    """Elaborates ``q[i]``, a channel of a family, or a type with arguments as a set."""
+    """Elaborates ``q[i]``, a channel in a family, or a type with arguments that is used as a
+    set.
+    """
     base = node.base
     if isinstance(base, syntax.Name) and base.text in ("set", "seq", "bag", "map", "int"):
         return universe(context, resolve(context, node), node.span)

@@ -1,4 +1,4 @@
-"""Patterns of ``match`` and ``on``: their tests, and the names that they bind."""
+"""Elaborates the patterns of ``match`` and ``on`` to tests, and binds the names in them."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from fencepost.spec.syntax import nodes as syntax
 class Match:
     """The condition under which a pattern matches.
 
-    ``test`` is None if it matches every value; ``members`` are the members that it matches, None
-    for all. ``certain`` says whether it matches all values of those members, that is, has no
-    ``==``.
+    ``test`` is None if the pattern matches every value. ``members`` are the members that it
+    matches, or None for all members. ``certain`` is True if it matches all values of these members,
+    that is, if it contains no ``==``.
     """
 
     test: ir.Expr | None
@@ -31,13 +31,15 @@ class Match:
 
 
 Matched = tuple[Match | None, Context]
-"""The match of a pattern, None if it is wrong and reported, and the context with its names."""
+"""The match of a pattern, and the context with the names that the pattern binds. The match is None
+if a mistake was reported.
+"""
 
 
 def matched(context: Context, pattern: syntax.Pattern, subject: Operand | None) -> Matched:
     """Matches the pattern against ``subject``, a local or variable.
 
-    The names that the pattern binds are known even if something is wrong.
+    The names in the pattern are bound even if something is wrong.
     """
     match, context = _matched(context, pattern, subject)
     if pattern.alias is not None:
@@ -183,7 +185,7 @@ def _equals(context: Context, part: Operand, kind: Type, value: syntax.Expr) -> 
 
 
 def missing_members(kind: Type, seen: set[int]) -> list[str]:
-    """The members of ``kind`` that no case covers, in the form of a case."""
+    """Returns the members of ``kind`` that no case covers, spelled as in a case."""
     match kind:
         case Nominal(members=names):
             pass

@@ -1,4 +1,6 @@
-"""Roles seen from outside: ``R.x``, ``R[i].x``, and the process that they denote."""
+"""Resolves references to roles from outside, such as ``R.x`` and ``R[i].x``, and the processes that
+they denote.
+"""
 
 from __future__ import annotations
 
@@ -21,14 +23,16 @@ from fencepost.spec.text.problem import Note, listing, suggestion
 
 @dataclass(frozen=True, slots=True)
 class Through:
-    """The role before a dot, and its index, if there is one."""
+    """The role before a dot, with its index if one is written."""
 
     role: RoleEntity
     index: syntax.Index | None
 
 
 def denoted(context: Context, node: syntax.Expr) -> Entity | None:
-    """The entity that a name or dotted name denotes by itself; None for anything else."""
+    """Returns the entity that a name or dotted name denotes by itself, or None for any other
+    expression.
+    """
     if isinstance(node, syntax.Name):
         return None if node.text in context.locals else context.look_up(node)
     if isinstance(node, syntax.Attribute):
@@ -37,14 +41,18 @@ def denoted(context: Context, node: syntax.Expr) -> Entity | None:
 
 
 def through(context: Context, node: syntax.Attribute) -> Through | None:
-    """The role through which ``R.x``, ``m.R.x`` or ``R[i].x`` reads; None for other forms."""
+    """Returns the role through which ``R.x``, ``m.R.x`` or ``R[i].x`` reads, or None for other
+    forms.
+    """
     index = node.base if isinstance(node.base, syntax.Index) else None
     entity = denoted(context, index.base if index else node.base)
     return Through(entity, index) if isinstance(entity, RoleEntity) else None
 
 
 def process(context: Context, seen: Through, name: syntax.Name) -> tuple[bool, Operand | None]:
-    """Whether the index is correct, and the process of a role family that it denotes."""
+    """Returns whether the index is correct, and the process that it denotes. The process is None if
+    the role is not a family.
+    """
     role, index = seen.role, seen.index
     note: Note = (role.span, f"{role.name} is declared here")
     if role.index_type is None:
@@ -79,7 +87,7 @@ def process(context: Context, seen: Through, name: syntax.Name) -> tuple[bool, O
 
 
 def member(context: Context, role: RoleEntity, name: syntax.Name) -> Entity | None:
-    """The entity of this name in a role. Reports F201 if there is none."""
+    """Returns the entity with this name in a role. Reports F201 if there is none."""
     entity = role.names.get(name.text)
     if entity is None:
         variables = [item.name for item in role.names.values() if isinstance(item, VariableEntity)]
@@ -93,5 +101,5 @@ def member(context: Context, role: RoleEntity, name: syntax.Name) -> Entity | No
 
 
 def instance_of(operand: Operand | None) -> ir.Expr | None:
-    """The core expression of an index, if there is one."""
+    """Returns the core expression of a role's index, or None if the role has no index."""
     return None if operand is None else operand.expr

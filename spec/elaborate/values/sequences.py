@@ -1,6 +1,6 @@
-"""Slices of sequences, ``q[i..j]``, and their concatenation, ``q + r``.
+"""Elaborates slices of sequences, ``q[i..j]``, and concatenation, ``q + r``.
 
-Both are built element by element, so that engines need to support positions only.
+Both are built element by element, so engines only need to support access by position.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from fencepost.spec.text.source import Span
 
 
 def is_index(context: Context, index: Operand, span: Span) -> bool:
-    """Whether a value can index a sequence. Reports F301 if it cannot."""
+    """Whether a value can be used as the index of a sequence. Reports F301 if it cannot."""
     if isinstance(index.type, Int):
         return True
     hint = "; int(...) converts" if isinstance(index.type, Machine) else ""
@@ -29,16 +29,17 @@ def is_index(context: Context, index: Operand, span: Span) -> bool:
     return False
 
 
-# ---------------------------------------------------------------- parts
+# ---------------------------------------------------------------- slices
 
 
 def part(
     context: Context, base: Operand, low: syntax.Expr | None, high: syntax.Expr | None, span: Span
 ) -> Operand | None:
-    """Elaborates ``q[i..j]``: the elements at positions i to j, none if i is greater than j.
+    """Elaborates ``q[i..j]``, the elements at positions i to j. The result is empty if i is greater
+    than j.
 
-    Without ``i`` it begins at the first element; without ``j`` it ends at the last. A position
-    outside the sequence is an evaluation error.
+    Without ``i``, the slice begins at the first element; without ``j``, it ends at the last. A
+    position outside the sequence is an evaluation error.
     """
     ends: list[Operand | None] = []
     for node in (low, high):
@@ -66,7 +67,9 @@ def part(
 def _sliced(
     context: Context, q: ir.Expr, i: ir.Expr | None, j: ir.Expr | None, span: Span
 ) -> ir.Expr:
-    """The slice of ``q``; all three are used more than once."""
+    """Builds the slice of ``q`` from position ``i`` to ``j``. All three expressions are used more
+    than once.
+    """
     assert isinstance(q.type, Seq)
     element, capacity = q.type.element, q.type.capacity
     slot = context.work.slot()
@@ -112,7 +115,7 @@ def _all(parts: list[ir.Expr]) -> ir.Expr | None:
 
 
 def _positions(length: ir.Expr, most: int) -> ir.Expr:
-    """The positions of a sequence of at most ``most`` elements."""
+    """Returns the set of positions of a sequence that has ``length`` elements, at most ``most``."""
     kind = _range(length)
     last = Int(kind.low - 1, kind.high - 1)
     end = ir.Arithmetic(last, Operator.SUBTRACT, length, number(1), span=length.span)
@@ -123,7 +126,7 @@ def _positions(length: ir.Expr, most: int) -> ir.Expr:
 
 
 def joined(context: Context, left: Operand, right: Operand, span: Span) -> Operand | None:
-    """Elaborates ``q + r``: the elements of q, then those of r."""
+    """Elaborates ``q + r``, the elements of q followed by those of r."""
     assert isinstance(left.type, Seq)
     assert isinstance(right.type, Seq)
     element = join(left.type.element, right.type.element)
@@ -145,7 +148,7 @@ def joined(context: Context, left: Operand, right: Operand, span: Span) -> Opera
         return None
     expr: ir.Expr
     if isinstance(right.expr, ir.Build):
-        # The elements of a literal are appended one by one.
+        # If the right operand is a literal, its elements are appended one by one.
         expr = widened(left, kind).expr
         for item in right.expr.elements:
             expr = ir.Add(kind, expr, widened(Operand(item), element).expr, span=span)
@@ -162,7 +165,7 @@ def joined(context: Context, left: Operand, right: Operand, span: Span) -> Opera
 
 
 def _both(context: Context, q: ir.Expr, r: ir.Expr, kind: Seq, span: Span) -> ir.Expr:
-    """Both sequences concatenated; both are used more than once."""
+    """Builds the concatenation of two sequences. Both expressions are used more than once."""
     if not kind.capacity:
         return ir.Literal(kind, (), span=span)
     element: Type = kind.element

@@ -1,5 +1,5 @@
-"""Symbolic constants: constants that range over every value of a type that satisfies a
-condition.
+"""Elaborates symbolic constants. A symbolic constant ranges over all values of its type that
+satisfy its condition.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from fencepost.spec.syntax import nodes as syntax
 def symbolic_constants(
     work: Elaboration, root: Instance, paths: Mapping[Instance, str], instances: Sequence[Instance]
 ) -> tuple[tuple[ir.SymbolicConstant, ...], tuple[ir.Assumption, ...]]:
-    """The symbolic constants of a model, and the assumptions about values given to constants that
-    are declared symbolic.
+    """Returns the symbolic constants of a model, and the assumptions about constants that are
+    declared symbolic but were given a value.
     """
     conditions: dict[int, list[ir.Expr]] = {}
     assumptions: list[ir.Assumption] = []
@@ -32,7 +32,7 @@ def symbolic_constants(
             if checked is None or not isinstance(entity, ConstEntity):
                 continue
             mentioned = [part.index for part in walk(checked.expr) if isinstance(part, ir.Symbol)]
-            # The condition of a constant that has a value may mention others without one.
+            # The condition of a constant that was given a value may mention symbolic constants.
             owner = min(mentioned, default=None) if entity.symbol is None else entity.symbol
             if owner is None:
                 assumptions.append(ir.Assumption(checked.expr, node.condition.span))
