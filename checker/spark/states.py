@@ -39,7 +39,7 @@ PORTION_BYTES = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class HandOver:
-    """How the search moves from this process to the cluster. ``large`` decides when. ``told``
+    """The transition from this process to the cluster. ``large`` decides when it happens. ``told``
     receives the results of the tasks of each level, and ``observer`` their observations.
     """
 
