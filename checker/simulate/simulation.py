@@ -268,7 +268,7 @@ class Simulation:
     # ------------------------------------------------------------ runs
 
     def _initial(self) -> tuple[list[SlotReport], bytes]:
-        """Returns the problems of the initial states, and the initial states that runs start from."""
+        """Returns the problems of the initial states, and the initial states for the runs."""
         first = self.walkers[0]
         results: list[tuple[list[SlotReport], bytes]] = []
         thread = threading.Thread(target=lambda: results.append(first.initial(self.code.now())))
