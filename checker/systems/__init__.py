@@ -1,1 +1,1 @@
-"""Real systems: their recordings, compared with a model, and requests to them."""
+"""Handles real systems: compares their recordings with a model, and sends them requests."""

@@ -1,1 +1,1 @@
-"""Recordings of real systems, and whether a model allows them."""
+"""Reads recordings of real systems and decides whether a model allows them."""

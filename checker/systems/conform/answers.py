@@ -1,5 +1,5 @@
-"""The fields of an event that belong to its request or its answer, and what an answer tells
-about the latter.
+"""Separates the fields of an event into those of the request and those of the answer, and
+determines the latter from an answer.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from fencepost.spec.semantics.stepper import Runner
 
 
 def asked_fields(declared: Input) -> frozenset[int]:
-    """The positions of the fields of an event that an input passes to the model."""
+    """Returns the positions of the fields of an event that an input passes to the model."""
     parts = (declared.condition, declared.body, declared.choices)
     slots = {node.slot for part in parts for node in walk(part) if isinstance(node, ir.Local)}
     return frozenset(index for index, slot in enumerate(declared.fields) if slot in slots)
@@ -24,8 +24,9 @@ def asked_fields(declared: Input) -> frozenset[int]:
 def said(
     runner: Runner, declared: Input, answer: Answer, values: tuple[Value, ...], message: Value
 ) -> dict[int, Value]:
-    """The fields of the event of a request that an answer determines, by position: those that the
-    pattern of the answer compares with a part of the message. ``values`` are the other fields.
+    """Returns the fields in the event of a request that an answer determines, by position. These
+    are the fields that the pattern of the answer compares with a part of the message. ``values``
+    contains the values of the other fields.
     """
     told: dict[int, Value] = {}
     for pick in first_picks(answer.body, 1):
@@ -44,8 +45,8 @@ def said(
 
 
 def _compared(side: ir.Expr) -> tuple[int, bool]:
-    """The slot that one side of a comparison reads (-1: none), and whether it is wrapped in an
-    option.
+    """Returns the slot that one side of a comparison reads, or -1 if it reads none, and whether the
+    slot is wrapped in an option.
     """
     match side:
         case ir.Local(slot=slot):

@@ -1,9 +1,10 @@
-"""A mapping as a model, which the interpreter and `local` run.
+"""Combines a model and its mapping into one model, which the interpreter and `local` run.
 
-Its actions are the steps that the model takes by itself, each followed by the drops; and one for
-each input, each answer and each event that may be passed over. After the variables of the model
-come those of a single step: what the rules of events read of it (variables before the drops, and
-choices), the event that comes in, and how many messages may be under way.
+The actions of the combined model are the steps that the model takes by itself, each followed by the
+drops, and one action for each input, each answer and each event that may be passed over. The
+variables of the model are followed by variables that are only used within a single step: the values
+that rules of events read of the step (variables before the drops, and choices), the incoming event,
+and the limit on messages under way.
 """
 
 from __future__ import annotations
@@ -34,22 +35,25 @@ from fencepost.spec.text.source import Span
 
 N = TypeVar("N")
 MAX_AHEAD = 100
-"""The most messages that a user may have under way; see ``--ahead``."""
+"""Maximum number of messages that a user may allow to be under way; see ``--ahead``."""
 
 
 @dataclass(frozen=True, slots=True)
 class CombinedModel:
-    """A model combined with its mapping: ``model`` begins with the variables of the original model.
-    Its first ``own`` actions are the steps that the original model takes by itself; the others are
-    called by number: those of each input, of each answer (None if the input has none) and of each
-    event that may be passed over. ``actions`` has the number of each action in the original model,
-    -1 if it has none.
+    """A model combined with its mapping.
 
-    ``shows`` are the bodies of the rules of events, on the variables of ``model`` before and after
-    a step; after it they read only variables of a single step. At most ``most_ahead`` messages may
-    be under way, and ``under_way`` counts them; ``late`` is the guard that is false if there are
-    more than the variable ``ahead`` allows. ``constraints`` are the guards that are false outside a
-    constraint, with the place of each.
+    The variables of ``model`` begin with those of the original model. Its first ``own`` actions are
+    the steps that the original model takes by itself. The other actions are called by number:
+    ``inputs`` contains the number for each input, ``answers`` the number for the answer to each
+    input (None if it has none), and ``tolerated`` the number for each event that may be passed
+    over. ``actions`` maps each action to its number in the original model, or to -1 if it is not an
+    action of that model.
+
+    ``shows`` contains the bodies of the rules of events, expressed on the variables of ``model``
+    before and after a step. After the step, they only read variables of a single step. At most
+    ``most_ahead`` messages may be under way, and ``under_way`` counts them. ``late`` is the guard
+    that is false if there are more messages than the variable ``ahead`` allows. ``constraints``
+    maps each guard that is false outside a constraint to the place of the constraint.
     """
 
     model: ir.Model
@@ -67,8 +71,9 @@ class CombinedModel:
     constraints: Mapping[int, Span]
 
     def cut(self, guard: int, *, own: bool) -> Cut:
-        """Why a path ends where a guard is false: a constraint, or a lack of room for a step that
-        the model takes by itself (``own``) or for what an event brings in.
+        """Returns the reason why a path ends at a false guard: a constraint, or a lack of room. The
+        room is lacking for a step that the model takes by itself (``own``) or for the messages that
+        an event brings in.
         """
         if guard in self.constraints:
             return Cut(f"a constraint ends here ({self.constraints[guard]})")
@@ -77,7 +82,7 @@ class CombinedModel:
 
 
 def combine(model: ir.Model, recording: Recording) -> CombinedModel:
-    """The model of a mapping."""
+    """Combines a model with its mapping."""
     return _Builder(model, recording).combined()
 
 
@@ -122,12 +127,12 @@ class _Builder:
         return ir.StateVariable(name, kind, "variable", "", False, self.recording.span)
 
     def _read(self) -> set[int]:
-        """The variables that rules of events read after a step."""
+        """Returns the variables that rules of events read after a step."""
         nodes = walk(tuple(rule.body for rule in self.recording.shows))
         return {node.index for node in nodes if isinstance(node, ir.Variable) and node.next}
 
     def _labels(self) -> set[tuple[int, str]]:
-        """The choices that rules of events read."""
+        """Returns the choices that rules of events read."""
         return {
             (rule.action, label)
             for rule in self.recording.shows
@@ -154,7 +159,8 @@ class _Builder:
         model, recording = self.model, self.recording
         entered = {declared.action for declared in recording.inputs}
         if self.constraints:
-            # One action reports the constraint that is false; the others are then not enabled.
+            # A single action reports the false constraint. The other actions are not enabled in
+            # this case.
             named = range(self.never + 1, self.never + 1 + len(self.constraints))
             never = ir.Require(ir.Literal(ir.BOOL, False), self.never)
             self._add(ir.Sequence((*self._within(named), never)))
@@ -179,7 +185,7 @@ class _Builder:
         )
         shows = self._with_copies(tuple(self._shown(rule) for rule in recording.shows))
         guards = [*recording.guards]
-        # In this order their numbers are `late`, `never`, and those of the constraints.
+        # In this order, the guards have the numbers `late`, `never`, and those of the constraints.
         guards.append(ir.Guard("budget", recording.span, 0))
         guards.append(ir.Guard("require", recording.span, 0))
         guards += [ir.Guard("budget", declared.span, 0) for declared in self.constraints]
@@ -214,15 +220,17 @@ class _Builder:
         )
 
     def _add(self, body: ir.Statement, action: int | None = None) -> int:
-        """Adds an action, and returns its number. ``action``: the original action that it runs."""
+        """Adds an action and returns its number. ``action`` is the original action that it runs, if
+        any.
+        """
         number = len(self.actions)
         self.actions.append(ir.Action(f"{number}", "", "environment", body, self.recording.span))
         self.taken.append(-1 if action is None else action)
         return number
 
     def _with_copies(self, shows: tuple[ir.Expr, ...]) -> tuple[ir.Expr, ...]:
-        """Adds copies of the original actions whose enabledness conditions and rules of events
-        read, and makes all of them, and ``shows``, refer to the copies.
+        """Adds copies of the original actions whose enabledness is read by conditions and rules of
+        events. Makes all actions, and ``shows``, refer to the copies.
         """
         copies = {number: len(self.actions) + n for n, number in enumerate(self.asked)}
         if not copies:
@@ -237,14 +245,18 @@ class _Builder:
     # ------------------------------------------------------------ statements
 
     def _within(self, guards: Sequence[int]) -> list[ir.Statement]:
-        """Requires the constraints, each with its guard; they set no coverage marks."""
+        """Returns statements that require the constraints, each with its guard. They set no
+        coverage marks.
+        """
         return [
             ir.Require(_unmarked(prop.body), guard)
             for prop, guard in zip(self.constraints, guards, strict=True)
         ]
 
     def _step(self, action: int, body: ir.Statement) -> ir.Statement:
-        """A step of the model: what rules of events read is kept, then messages are dropped."""
+        """Returns a step of the model that first keeps the values that rules of events read, and
+        then drops messages.
+        """
         for (number, label), variable in self.chosen.items():
             if number == action:
                 body = _noted(body, _choice(body, label), variable)
@@ -255,7 +267,9 @@ class _Builder:
         return ir.Sequence((body, *self._drops(body)))
 
     def _drops(self, body: ir.Statement) -> list[ir.Statement]:
-        """Nothing is dropped from where nothing was put."""
+        """Returns the statements that drop messages. They only cover variables to which ``body``
+        assigns.
+        """
         changed = assigned(body)
         return [
             self._drop(dropped) for dropped in self.recording.drops if dropped.variable in changed
@@ -270,7 +284,7 @@ class _Builder:
             stays = ir.Not(ir.Or(tested))
             rest = ir.Collect(content.type, slot, content, stays, message)
             return ir.Assign(dropped.variable, (), rest)
-        # Few messages are dropped; to collect those that stay takes longer.
+        # Only few messages are dropped, and collecting all others would take longer.
         without = ir.Assign(dropped.variable, (), ir.Remove(content.type, content, message))
         return ir.ForEach(slot, content, ir.If(ir.Or(tested), without, ir.Sequence(())))
 
@@ -284,7 +298,7 @@ class _Builder:
         return ir.Sequence((*parts, self._of_event(declared.event, declared.fields, body)))
 
     def _taken(self, declared: Input) -> ir.Statement:
-        """The step that an input is, with its first choices."""
+        """Returns the step that an input performs, with its first choices."""
         assert declared.action is not None
         body = self.model.actions[declared.action].body
         wanted = [(self._slot(), choice) for choice in declared.choices]
@@ -296,7 +310,7 @@ class _Builder:
         return body
 
     def _of_event(self, event: int, fields: Sequence[int], body: ir.Statement) -> ir.Statement:
-        """The statement for an event that comes in: ``fields`` are the slots of its fields."""
+        """Returns the statement for an incoming event. ``fields`` are the slots of its fields."""
         values_in = self._given(event, fields)
         used = {node.slot for node in walk(body) if isinstance(node, ir.Local)}
         for slot, value in values_in.items():
@@ -307,14 +321,14 @@ class _Builder:
     def _where(
         self, event: int, fields: Sequence[int], condition: ir.Condition | None
     ) -> ir.Statement:
-        """Requires the condition of a rule for an event that comes in."""
+        """Returns a statement that requires the condition of a rule for an incoming event."""
         if condition is None:
             return ir.Sequence(())
-        # The condition is usually false; only the fields that it names are read before.
+        # The condition is usually false, so only the fields that it names are read before.
         return ir.Require(_replaced(condition, self._given(event, fields), {}), self.never)
 
     def _given(self, event: int, fields: Sequence[int]) -> dict[int, ir.Expr]:
-        """The fields of the event that comes in, by their slots."""
+        """Returns expressions for the fields of the incoming event, by their slots."""
         kinds = [declared.type for declared in self.recording.events[event].fields]
         source = self._variable(self.event)
         return {
@@ -323,7 +337,7 @@ class _Builder:
         }
 
     def _shown(self, rule: Shows) -> ir.Expr:
-        """The body of a rule of events on the variables of this model."""
+        """Returns the body of a rule of events, expressed on the variables of this model."""
         chosen: dict[int, ir.Expr] = {}
         for label, slot in rule.choices:
             assert rule.action is not None
@@ -339,7 +353,7 @@ class _Builder:
         return total
 
     def _size(self, content: ir.Expr) -> ir.Expr:
-        """The number of messages in a channel, or in a family of channels."""
+        """Returns the number of messages in a channel, or in a family of channels."""
         match content.type:
             case Map(key, value):
                 slot = self._slot()
@@ -361,11 +375,13 @@ class _Builder:
 
 MAX_MESSAGES = 1 << 40
 WIDE: Type = Int(0, MAX_MESSAGES)
-"""The type of numbers of messages."""
+"""The type for numbers of messages."""
 
 
 def _narrowed(node: N, slots: Mapping[int, int]) -> N:
-    """The same node, but a pick in ``slots`` (by identity) chooses only the value of its slot."""
+    """Returns a copy of the node where each pick in ``slots`` (by identity) can only choose the
+    value of its slot.
+    """
 
     def part(inner: object) -> object:
         return _narrowed(inner, slots)
@@ -381,13 +397,13 @@ def _narrowed(node: N, slots: Mapping[int, int]) -> N:
 
 
 def _choice(body: ir.Statement, label: str) -> ir.Pick:
-    """The choice of an action's head. Others that have the same label are made after it."""
+    """Returns the choice of an action's head. Other choices with the same label are made later."""
     picks = (pick for pick in statements(body) if isinstance(pick, ir.Pick))
     return next(pick for pick in picks if pick.label == label)
 
 
 def _noted(node: N, pick: ir.Pick, variable: int) -> N:
-    """The same, where what ``pick`` chooses is assigned to a variable."""
+    """Returns a copy of the node that also assigns the value chosen by ``pick`` to a variable."""
 
     def part(inner: object) -> object:
         return _noted(inner, pick, variable)
@@ -400,8 +416,8 @@ def _noted(node: N, pick: ir.Pick, variable: int) -> N:
 
 
 def _replaced(node: N, slots: Mapping[int, ir.Expr], kept: Mapping[int, int]) -> N:
-    """The same with other expressions for some slots, and with other variables for the next values
-    of the variables ``kept``.
+    """Returns a copy of the node with some slots replaced by expressions, and with other variables
+    in place of the next values of the variables in ``kept``.
     """
 
     def part(inner: object) -> object:
@@ -417,7 +433,9 @@ def _replaced(node: N, slots: Mapping[int, ir.Expr], kept: Mapping[int, int]) ->
 
 
 def _redirected(node: N, copies: Mapping[int, int]) -> N:
-    """The same, with other numbers of the actions whose enabledness is read."""
+    """Returns a copy of the node that reads the enabledness of the copied actions instead of the
+    originals.
+    """
 
     def part(inner: object) -> object:
         return _redirected(inner, copies)
@@ -427,7 +445,7 @@ def _redirected(node: N, copies: Mapping[int, int]) -> N:
 
 
 def _unmarked(node: N) -> N:
-    """The same without coverage marks."""
+    """Returns a copy of the node without coverage marks."""
 
     def part(inner: object) -> object:
         return _unmarked(inner)

@@ -1,6 +1,6 @@
-"""Bindings: one-to-one maps from names of the real system to model values.
+"""Bindings are one-to-one maps from names in the real system to model values.
 
-A `Bound` holds the part of the bindings that a run has settled.
+A `Bound` holds the part of the bindings that a run has settled so far.
 """
 
 from __future__ import annotations
@@ -15,21 +15,21 @@ from fencepost.spec.records import dataclass
 
 Name: TypeAlias = str | int
 Bound: TypeAlias = "tuple[tuple[Value | None, ...], ...]"
-"""For each declared binding the values of its names, in the order of `Names`; None if not yet
-settled.
+"""For each declared binding, the values of its names in the order of `Names`. A name that is not
+settled yet has the value None.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class KnownValue:
-    """A value given by the line."""
+    """A value that the line states directly."""
 
     value: Value
 
 
 @dataclass(frozen=True, slots=True)
 class NameRead:
-    """A name of binding ``bind``."""
+    """A name that belongs to the binding ``bind``."""
 
     bind: int
     name: Name
@@ -37,25 +37,25 @@ class NameRead:
 
 @dataclass(frozen=True, slots=True)
 class SomeRead:
-    """An option with a content."""
+    """An option that is not empty."""
 
     content: Read
 
 
 @dataclass(frozen=True, slots=True)
 class ListRead:
-    """Distinct elements, in order or (``unordered``) as a set."""
+    """Distinct elements, in order or, with ``unordered``, as a set."""
 
     elements: tuple[Read, ...]
     unordered: bool
 
 
 Read: TypeAlias = KnownValue | NameRead | SomeRead | ListRead
-"""The meaning of a field of a line."""
+"""The meaning of a field in a line."""
 
 
 def names_in(read: Read) -> Iterator[NameRead]:
-    """The names in a field."""
+    """Yields the names in a field."""
     match read:
         case KnownValue():
             return
@@ -71,9 +71,9 @@ def names_in(read: Read) -> Iterator[NameRead]:
 
 
 class Names:
-    """The names of one history, and their possible values.
+    """The names in one history, and their possible values.
 
-    ``lacking`` collects the bindings that ran out of values in a run.
+    ``lacking`` collects the bindings that ran out of values during a run.
     """
 
     def __init__(self, declared: Sequence[Declared], called: Iterator[NameRead]) -> None:
@@ -95,7 +95,7 @@ class Names:
         self.start: Bound = tuple((None,) * len(names) for names in self.names)
 
     def shown(self, bind: int, value: Value, bound: Bound) -> Name | None:
-        """The name of a value, if there is one."""
+        """Returns the name of a value, or None if it has no name."""
         for name, fixed in self._fixed[bind].items():
             if fixed == value:
                 return name
@@ -103,8 +103,8 @@ class Names:
         return self.names[bind][values_of.index(value)] if value in values_of else None
 
     def settled(self, reads: Sequence[Read], bound: Bound) -> tuple[Value, ...] | None:
-        """The values of the fields of an event if the binding settles all of them, else None. In
-        this case they are the only result of `values`, and of `fits`.
+        """Returns the values of an event's fields if the binding settles all of them, and None
+        otherwise. Settled values are the only result that `values` and `fits` can give.
         """
         settled_values: list[Value] = []
         for read in reads:
@@ -128,14 +128,14 @@ class Names:
                 items = self.settled(elements, bound)
                 if items is None or not unordered:
                     return items
-                # Two names fixed to the same value would form a set that no line shows.
+                # Two names that are fixed to the same value would form a set that no line shows.
                 one_each = tuple(sorted(set(cast("tuple[int, ...]", items))))
                 return one_each if len(one_each) == len(items) else None
             case _:
                 assert_never(read)
 
     def fits(self, read: Read, value: Value, bound: Bound) -> Iterator[Bound]:
-        """The extensions of a binding that give a field the value ``value``."""
+        """Yields the extensions of a binding that give a field the value ``value``."""
         match read, value:
             case KnownValue(expected), _:
                 if expected == value:
@@ -180,8 +180,8 @@ class Names:
                 yield from self._listed(elements[1:], rest, unordered, extended)
 
     def ways(self, reads: Sequence[Read], bound: Bound) -> int:
-        """The number of results of `values`. If values are lacking, there are none, but only after
-        many attempts.
+        """Returns the number of results of `values`. If values are lacking, `values` has no
+        results, but finds this out only after many attempts.
         """
         names = {called for read in reads for called in names_in(read)}
         count = 1
@@ -198,8 +198,8 @@ class Names:
     def values(
         self, reads: Sequence[Read], bound: Bound
     ) -> Iterator[tuple[tuple[Value, ...], Bound]]:
-        """The possible values of the fields of an event: an unsettled name may mean any free
-        value.
+        """Yields the possible values of an event's fields, each with the extended binding. A name
+        that is not settled may mean any free value.
         """
         if not reads:
             yield (), bound

@@ -1,6 +1,6 @@
-"""Static dependences of actions, rules of events and conditions.
+"""Determines static dependences of actions, rules of events and conditions.
 
-Actions and inputs that cannot be enabled are skipped.
+With them, actions and inputs that cannot be enabled are skipped.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from fencepost.spec.core.types import State
 
 
 class Tags(dict[int, frozenset[int]]):
-    """The tags of the messages that are in a variable, by its number."""
+    """Maps the number of a variable to the tags of the messages in that variable."""
 
     def __init__(self, state: State) -> None:
         self._state = state
@@ -29,9 +29,9 @@ class Tags(dict[int, frozenset[int]]):
 
 
 def read_by_shown(bodies: Sequence[ir.Expr], model: ir.Model) -> set[int]:
-    """The variables of the combined model that bodies of rules of events need, including those
-    that actions under `enabled` assign. Those of the state after a step are numbered after those of
-    the state before it.
+    """Returns the variables of the combined model that the bodies of rules of events need,
+    including the variables that actions under `enabled` assign. Variables of the state after a step
+    are numbered after those of the state before it.
     """
     variables: set[int] = set()
     for node in walk(tuple(bodies)):
@@ -44,8 +44,8 @@ def read_by_shown(bodies: Sequence[ir.Expr], model: ir.Model) -> set[int]:
 
 
 def early_parts(condition: ir.Condition | None) -> list[ir.Condition]:
-    """The parts of a condition without which it is false in every state: they read none, and
-    nothing before them can fail.
+    """Returns parts of a condition that can be evaluated early. If one of them is false, the
+    condition is false in every state. These parts read no state, and no part before them can fail.
     """
     if condition is None:
         return []
@@ -59,8 +59,8 @@ def early_parts(condition: ir.Condition | None) -> list[ir.Condition]:
 
 
 def received(body: ir.Statement) -> tuple[int, int] | None:
-    """The variable and the tag of the message that an action receives; without such a message the
-    action is not enabled. None if it may be enabled without one.
+    """Returns the variable and the tag of a message that an action must receive to be enabled.
+    Returns None if the action may be enabled without such a message.
     """
     while isinstance(body, ir.Pick):
         match body.domain, body.condition:

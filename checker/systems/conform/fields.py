@@ -1,4 +1,4 @@
-"""Converts fields of a line from JSON to the shapes that an event declares."""
+"""Converts the fields of a line from JSON to the shapes that an event declares."""
 
 from __future__ import annotations
 
@@ -32,32 +32,32 @@ from fencepost.spec.core.types import (
 from fencepost.spec.text.problem import listing, suggestion
 
 MAX_KEPT = 10_000
-"""The number of values cached per field."""
+"""Maximum number of values that are cached for each field."""
 MAX_ELEMENTS = 16
-"""The maximal length of a list that is cached."""
+"""Maximum length of a list that is cached."""
 MAX_LENGTH = 64
-"""The maximal length of a text that is cached."""
+"""Maximum length of a text that is cached."""
 
 
 class Unread(Exception):
-    """A line cannot be read; the text says why."""
+    """Signals that a line cannot be read. The text says why."""
 
 
 def is_text(value: str | int) -> bool:
-    """Whether a text can be encoded: JSON may contain lone surrogates."""
+    """Checks whether a text can be encoded. JSON may contain lone surrogates, which cannot."""
     if isinstance(value, int) or value.isascii():
         return True
     return not any("\ud800" <= character <= "\udfff" for character in value)
 
 
 def quoted(text: str) -> str:
-    """A text as quoted in messages."""
+    """Returns a text in quotes, for messages, shortened if it is long."""
     return json.dumps(text if len(text) <= 60 else text[:57] + "...")
 
 
 class FieldReader:
     """Reads one field of an event. The results for texts, numbers and lists of texts are cached,
-    since the same values appear again and again.
+    because the same values occur again and again.
     """
 
     def __init__(self, event: Event, declared: EventField) -> None:
@@ -72,8 +72,8 @@ class FieldReader:
         self._away = _read(shape, None) if self._may_be_away else None
 
     def read(self, record: dict[str, Json], beyond: list[str]) -> Read:
-        """The meaning of the field in a line; a value outside its type is reported in ``beyond``.
-        Raises `Unread`.
+        """Returns the meaning of the field in a line. A value outside its type is reported in
+        ``beyond``. Raises `Unread`.
         """
         cached = self.known(record.get(self._name))
         if cached is not None:
@@ -88,7 +88,7 @@ class FieldReader:
         return value
 
     def known(self, value: Json) -> Read | None:
-        """The cached meaning of a value, if any."""
+        """Returns the cached meaning of a value, or None."""
         kind = value.__class__
         if kind is str or kind is int:
             return self._kept.get(cast("str | int", value))
@@ -112,8 +112,8 @@ class FieldReader:
 
 
 def _key(value: Json) -> str | int | tuple[Json, ...] | None:
-    """The key of a value in the cache, or None if it is not cached. ``true`` and 1 are the same
-    dictionary key, so Booleans are not cached.
+    """Returns the key of a value in the cache, or None if the value is not cached. ``true`` and 1
+    are the same dictionary key, so Booleans are not cached.
     """
     if isinstance(value, str):
         return value if len(value) <= MAX_LENGTH else None
@@ -128,7 +128,7 @@ def _key(value: Json) -> str | int | tuple[Json, ...] | None:
 
 
 class _Beyond(Exception):
-    """A value of the right kind, but outside its type."""
+    """Signals that a value is of the right kind, but lies outside its type."""
 
 
 def _read(shape: Shape, value: Json) -> Read:
@@ -157,7 +157,9 @@ def _read(shape: Shape, value: Json) -> Read:
 
 
 def _object(value: Json, name: str, fields: Sequence[str]) -> dict[str, Json]:
-    """The fields of a record, given as an object or as the list of its fields."""
+    """Returns the fields of a record, which may be written as an object or as a list of its
+    fields.
+    """
     if isinstance(value, list) and len(value) == len(fields):
         return dict(zip(fields, value, strict=True))
     if not isinstance(value, dict):
@@ -221,4 +223,4 @@ IN_LINE = json_notation(
 )
 
 in_line = IN_LINE.of
-"""A value of a type, as written in a line of a recording."""
+"""Returns a value of a type in the form of a recorded line."""

@@ -1,6 +1,7 @@
-"""The results for all histories of a recording, for a report: totals, and the histories to show.
+"""Summarizes the results for all histories of a recording for a report: totals, and the histories
+to show.
 
-Only totals are kept for all histories; callers that need each history iterate over them.
+Only totals are kept for all histories. Callers that need each history iterate over them.
 """
 
 from __future__ import annotations
@@ -15,16 +16,19 @@ from fencepost.spec.records import dataclass
 from fencepost.spec.text.problem import Problem
 
 MAX_WHOLE = 10
-"""The number of histories shown in full if they are not allowed."""
+"""Maximum number of disallowed or unknown histories that are shown in full."""
 MAX_LISTED = 1_000
-"""The number of other problematic histories listed with one line each; further ones are counted."""
+"""Maximum number of other problematic histories that are listed with one line each. Further
+histories are only counted.
+"""
 SHOWN_WHOLE: tuple[Verdict, ...] = ("not allowed", "unknown")
 
 
 @dataclass(slots=True)
 class Totals:
-    """Totals over histories: verdicts, events, and tolerated events; for the runs found, the steps
-    by action (``taken``), and the rules, kinds of events and coverage marks that occur.
+    """Totals over histories: verdicts, events, and tolerated events. For the runs found, also the
+    number of steps by action (``taken``), and the rules (``used``), kinds of events (``seen``) and
+    coverage marks (``marked``) that occur.
     """
 
     verdicts: Counter[Verdict] = field(default_factory=Counter["Verdict"])
@@ -47,10 +51,12 @@ class Totals:
 
 @dataclass(frozen=True, slots=True)
 class Findings:
-    """The results. ``whole`` are the first histories that are shown in full, with their runs;
-    ``listed`` the first others that are not allowed, unknown or unread; both by ascending key.
-    ``histories`` iterates over all of them, without runs. ``strays`` counts events without a
-    history.
+    """The results for a recording.
+
+    ``whole`` contains the first histories that are shown in full, with their runs. ``listed``
+    contains the first other histories that are not allowed, unknown or unread. Both are in
+    ascending order of keys. ``histories`` iterates over all histories, without runs. ``strays``
+    counts the events that belong to no history.
     """
 
     totals: Totals
@@ -62,7 +68,7 @@ class Findings:
 
 
 def summed(histories: Iterable[Judgement], strays: int, problems: Sequence[Problem]) -> Findings:
-    """The findings for histories in ascending order of keys."""
+    """Summarizes the findings for histories, which must be in ascending order of keys."""
     totals = Totals()
     whole: list[Judgement] = []
     listed: list[Judgement] = []

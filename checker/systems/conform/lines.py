@@ -1,6 +1,6 @@
 """Reads recordings from files: JSON lines, plain or compressed, become histories of events.
 
-The input is untrusted: the length of lines and the depth of values are bounded, and each defect is
+The input is untrusted. The length of lines and the depth of values are bounded, and each defect is
 reported with its file and line.
 """
 
@@ -28,20 +28,20 @@ from fencepost.spec.text import inputs
 from fencepost.spec.text.problem import Problem, listing, suggestion
 
 MAX_NESTED = 64
-"""The maximal nesting depth of the values of a line."""
+"""Maximum nesting depth of the values in a line."""
 MAX_SHARED = 10_000
-"""The number of standings that are cached for sharing."""
+"""Maximum number of standings that are cached for sharing."""
 MAX_BYTES = 1 << 20
-"""The maximal length of a line, without its end."""
+"""Maximum length of a line, without its end."""
 MAX_PROBLEMS = 20
-"""The number of problems listed per file; further ones are counted."""
+"""Maximum number of problems listed for each file. Further problems are only counted."""
 
 Key: TypeAlias = Name | None
 
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """The name of a kind of event and of its fields, as in the recording."""
+    """The name of a kind of event and the names of its fields, as written in the recording."""
 
     name: str
     fields: tuple[str, ...]
@@ -49,11 +49,14 @@ class Heading:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """An event: its number among the kinds of events of the recording, the values of its fields,
-    and what a report prints: ``heading``, and the raw values of the fields (``said``).
+    """An event in a recording.
 
-    ``beyond`` lists the fields with values outside their types, and why; such an event fits no
-    step. A ``misplaced`` event violates an order; the text says how.
+    ``event`` is the number of its kind in the recording, and ``fields`` contains the values of its
+    fields. ``heading`` and ``said``, the raw values of the fields, are used to print the event in a
+    report.
+
+    ``beyond`` lists the fields with values outside their types, with reasons; an event with such
+    fields fits no step. If the event violates an order, ``misplaced`` is a text that says how.
     """
 
     event: int
@@ -65,7 +68,7 @@ class Line:
 
     @property
     def text(self) -> str:
-        """The event as a report prints it."""
+        """The event as printed in a report."""
         fields = zip(self.heading.fields, self.said, strict=True)
         parts = [f"{name}: {_short(value)}" for name, value in fields]
         why = f", which is out of order: {self.misplaced}" if self.misplaced else ""
@@ -74,10 +77,10 @@ class Line:
 
 @dataclass(slots=True)
 class History:
-    """The events with one key, by source; ``unread`` counts its unreadable lines.
+    """The events with one key, grouped by source. ``unread`` counts the unreadable lines.
 
-    Of each source, only the first events are kept, as many as a search can reach; the others are
-    counted, and the names in them are collected in ``called``.
+    For each source, only the first events are kept, as many as a search can reach. The other events
+    are counted in ``left``, and the names in them are collected in ``called``.
     """
 
     key: Key
@@ -92,7 +95,9 @@ class History:
     )
 
     def add(self, located: LocatedEvent, limit: int | None) -> None:
-        """Adds an event, and keeps it unless ``limit`` events of its source are kept."""
+        """Adds an event. The event is kept unless ``limit`` events of its source have already been
+        kept.
+        """
         line, source = located.line, located.source
         if line is None:
             self.unread += 1
@@ -109,8 +114,8 @@ class History:
     def _placed(
         self, line: Line, source: tuple[int, str], standings: Sequence[tuple[Standing, int]]
     ) -> Line:
-        """The event, marked as misplaced if it violates an order among the events of its source so
-        far.
+        """Returns the event, marked as misplaced if it violates an order among the events of its
+        source so far.
         """
         for standing, value in standings:
             before = self.last.get((standing, source))
@@ -121,12 +126,12 @@ class History:
 
     @property
     def total(self) -> int:
-        """The number of events."""
+        """The total number of events."""
         return sum(map(len, self.sources.values())) + sum(self.left.values())
 
     def ordered(self) -> list[tuple[int, str, tuple[Line, ...], int]]:
-        """The sources in the order of the recording and of their names: number, name, kept events,
-        and number of events.
+        """Returns the sources in the order of the recording and of their names. Each result
+        contains the number of the source, its name, the kept events, and the number of all events.
         """
         return [
             (n, name, tuple(lines), len(lines) + self.left.get((n, name), 0))
@@ -136,8 +141,8 @@ class History:
 
 @dataclass(slots=True)
 class Histories:
-    """The histories by ascending key, and the problems found. ``strays`` counts the events without
-    a history.
+    """The histories in ascending order of keys, and the problems found. ``strays`` counts the
+    events that belong to no history.
     """
 
     histories: list[History]
@@ -147,8 +152,8 @@ class Histories:
 
 
 class Standing(NamedTuple):
-    """An order of lines: its field, the minimal increase of the value, and the values that identify
-    the lines in this order.
+    """An order of lines: the field that defines it, the minimum increase of the value, and the
+    values that identify the lines to which this order applies.
     """
 
     name: str
@@ -158,9 +163,9 @@ class Standing(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class LocatedEvent:
-    """An event, and what its line says about its history: the key, and the values of the ``by``
-    fields of the recording. ``line`` is None if the event is unreadable. ``standings`` are the
-    orders of the line, with its values.
+    """An event, with the information in its line about the history that it belongs to: the key, and
+    the values of the ``by`` fields of the recording. ``line`` is None if the event is unreadable.
+    ``standings`` contains the orders that the line takes part in, each with the value of the line.
     """
 
     key: Key
@@ -171,7 +176,7 @@ class LocatedEvent:
 
 
 def read(recording: Recording, paths: Sequence[Path], limit: int | None = None) -> Histories:
-    """The histories in some files; of each source of a history at most ``limit`` events are
+    """Reads the histories in some files. For each source of a history, at most ``limit`` events are
     kept.
     """
     problems: list[Problem] = []
@@ -238,13 +243,14 @@ def _split(
 
 
 def by_key(key: Key) -> tuple[bool, Any]:
-    """The order of keys: numbers, then texts."""
+    """Returns a sort key that puts numbers before texts."""
     return isinstance(key, str), 0 if key is None else key
 
 
 def ambiguous(place: str, name: str, said: Key, keys: Sequence[Key]) -> Problem:
-    """Several histories claim a value of a ``by`` field; ``keys`` are the least and the greatest of
-    them. The line at ``place`` is the first with no other hint about its history.
+    """Returns the problem that several histories claim a value of a ``by`` field. ``keys`` are the
+    least and the greatest key of these histories. The line at ``place`` is the first one without
+    any other hint about its history.
     """
     shown = " and ".join(sorted(str(key) for key in keys))
     claim = f"{place}: {name} {json.dumps(said)} belongs to the histories {shown}"
@@ -252,12 +258,12 @@ def ambiguous(place: str, name: str, said: Key, keys: Sequence[Key]) -> Problem:
 
 
 def unreadable(place: str, why: str) -> Problem:
-    """A line or file that cannot be read."""
+    """Returns the problem of a line or file that cannot be read."""
     return Problem("F047", None, f"{place}: {why}")
 
 
 def not_listed(path: str, more: int) -> Problem:
-    """The problems of a file that are not listed."""
+    """Returns the note on further problems of a file that are not listed."""
     return Problem("F047", None, f"{path}: {more:,} more lines cannot be read")
 
 
@@ -304,14 +310,14 @@ def _of_file(
 
 
 def _unpacked(file: BufferedReader) -> IO[bytes]:
-    """The content of a file, decompressed if it is compressed."""
+    """Returns the content of a file, decompressed if the file is compressed."""
     if file.peek(2).startswith(b"\x1f\x8b"):
         return cast("IO[bytes]", gzip.GzipFile(fileobj=file))
     return file
 
 
 def _lines(file: IO[bytes]) -> Iterator[bytes | None]:
-    """The lines of a file; None instead of a line that is too long, which is dropped."""
+    """Yields the lines of a file, with None in place of a line that is too long."""
     while data := file.readline(MAX_BYTES + 1):
         if len(data) <= MAX_BYTES or data.endswith(b"\n"):
             yield data
@@ -345,7 +351,7 @@ class Reader:
         self._shared: dict[Standing, Standing] = {}
 
     def located(self, data: bytes) -> tuple[LocatedEvent | None, str]:
-        """The event of a line, and the reason why it cannot be read, or ""."""
+        """Returns the event of a line and the reason why it cannot be read, or an empty text."""
         try:
             record = _parsed(data)
         except Unread as why:
@@ -367,13 +373,13 @@ class Reader:
         values: tuple[Json, ...],
         standings: tuple[tuple[Standing, int], ...],
     ) -> LocatedEvent:
-        """An event that was read before, from the raw values of its fields; its history stays
-        open.
+        """Returns an event that was read before, given the raw values of its fields. The history of
+        the event is left open.
         """
         return LocatedEvent(None, (), source, self._made(event, values, None), standings)
 
     def event(self, record: dict[str, Json]) -> tuple[tuple[int, str], Line]:
-        """The source and the event of one line. Raises `Unread`."""
+        """Returns the source and the event of one line. Raises `Unread`."""
         source = self._source(record)
         number = self._event(record, source[0])
         values = tuple([record.get(name) for name in self._headings[number].fields])
@@ -405,7 +411,7 @@ class Reader:
                 raise Unread(f'the field "{order.name}" orders lines, so it is a whole number')
             by = tuple(_key(record, name, "says which lines are in order") for name in order.by)
             standing = Standing(order.name, int(order.strict), by)
-            # Lines with equal standings share one object, which pickles them compactly.
+            # Lines with equal standings share one object, which makes pickles of them compact.
             if len(self._shared) >= MAX_SHARED:
                 self._shared.clear()
             standings.append((self._shared.setdefault(standing, standing), value))
@@ -433,7 +439,7 @@ class Reader:
         return number, name
 
     def _made(self, number: int, values: tuple[Json, ...], record: dict[str, Json] | None) -> Line:
-        """An event from the raw values of its fields, and from the whole record if that is
+        """Builds an event from the raw values of its fields, and from the whole record if that is
         available.
         """
         heading, beyond = self._headings[number], list[str]()
@@ -475,7 +481,7 @@ def _parsed(data: bytes) -> dict[str, Json]:
     except RecursionError:
         raise Unread("the values of the line are nested too deep") from None
     except ValueError as error:
-        # A number with more digits than Python reads, or a constant that is not JSON.
+        # The number has more digits than Python reads, or a constant is not valid JSON.
         raise Unread(f"the line is not JSON: {str(error).partition(';')[0]}") from None
     if not isinstance(record, dict):
         raise Unread("the line is not a JSON object")
@@ -485,8 +491,8 @@ def _parsed(data: bytes) -> dict[str, Json]:
 
 
 def _decoded(text: str) -> Json:
-    """Decodes a text. `json.JSONDecoder.decode` would search for spaces first, which takes as
-    long.
+    """Decodes a text. `json.JSONDecoder.decode` would search for spaces first, which takes as long
+    as the decoding itself.
     """
     try:
         value, end = _DECODER.raw_decode(text)
@@ -507,7 +513,7 @@ def _no_constant(name: str) -> object:
 
 
 def _object(members: list[tuple[str, Json]]) -> dict[str, Json]:
-    """An object with these members, whose names must be distinct."""
+    """Returns an object with these members. Their names must be distinct."""
     decoded = dict(members)
     if len(decoded) != len(members):
         names: set[str] = set()

@@ -1,6 +1,6 @@
-"""The verdicts on many histories, by several processes where that is worth it.
+"""Judges many histories, using several processes where this saves time.
 
-Such a process is a copy of this one, which has the histories already, and sends back what it found.
+Each process is a copy of this one, so it already has the histories. It sends back its verdicts.
 """
 
 from __future__ import annotations
@@ -33,17 +33,19 @@ from fencepost.checker.systems.conform.mapping import MappedModel
 from fencepost.checker.systems.conform.verdicts import Effort, Judge, Judgement
 
 MIN_EVENTS = 5_000
-"""With fewer events, processes and machine code take longer to begin than they save."""
+"""Minimum number of events for several processes and machine code. With fewer events, starting them
+takes longer than they save.
+"""
 IN_MACHINE_CODE = "fencepost.checker.systems.conform.native_search"
 BATCH = 16
-"""So many histories are given to a process at a time."""
+"""Number of histories that are given to a process at a time."""
 JOIN_SECONDS = 5.0
-"""Maximum time to wait for each process of a broken pool."""
+"""Maximum time, in seconds, to wait for each process of a broken pool."""
 
 
 def most(workers: int | None, events: int) -> int:
-    """The number of processes that judge histories of this many events in sum; ``workers`` is the
-    user's number, if there is one.
+    """Returns the number of processes to use for histories with this total number of events.
+    ``workers`` is the number that the user requested, or None.
     """
     if not _possible():
         return 1
@@ -53,13 +55,16 @@ def most(workers: int | None, events: int) -> int:
 
 
 def _possible() -> bool:
-    """Whether this process can be copied: not on every system, nor while it has threads."""
+    """Checks whether this process can be copied. Not every system supports this, and the process
+    must not have threads.
+    """
     return sys.platform != "win32" and threading.active_count() == 1
 
 
 def in_machine_code(mapped: MappedModel) -> Judge:
-    """The judge of histories that uses the engine `local`, which must be available. Raises
-    `Unsupported`."""
+    """Creates a judge of histories that uses the engine `local`, which must be available. Raises
+    `Unsupported`.
+    """
     judge: Judge = roomy(import_module(IN_MACHINE_CODE).PackedMapping)(mapped)
     return judge
 
@@ -67,10 +72,10 @@ def in_machine_code(mapped: MappedModel) -> Judge:
 def every(
     judging: Judge, histories: Sequence[History], effort: Effort, workers: int
 ) -> Iterator[Judgement]:
-    """The verdicts on histories, in their order; where no trace is shown, without the run. Raises
-    `WorkerKilled` if a process was killed.
+    """Yields the verdicts on histories, in their order. Runs that are not shown as traces are
+    omitted. Raises `WorkerKilled` if a process was killed.
     """
-    # Neither what has been read nor what is known of states is looked through again and again.
+    # The garbage collector must not traverse the recorded events and the cached states repeatedly.
     with without_collection():
         yield from _every(partial(_judged, judging, histories, effort), len(histories), workers)
 
@@ -84,19 +89,21 @@ def _every(judged: partial[Judgement], count: int, workers: int) -> Iterator[Jud
     try:
         # An interrupt while processes start would leave some of them out of ``children``.
         with deferred(), warnings.catch_warnings():
-            # It has no threads; libraries that it has loaded may.
+            # This process has no threads of its own, but libraries that it has loaded may have
+            # some.
             warnings.simplefilter("ignore", DeprecationWarning)
             results = crew.map(_next, range(count), chunksize=BATCH)
         yield from results
     except BrokenProcessPool:
-        # The pool waits for its processes in a thread: of two that wait, one gets no exit code.
+        # The pool waits for its processes in a thread. If two threads wait for a process, one of
+        # them gets no exit code.
         crew.shutdown(cancel_futures=True)
         killed = _killed(children)
         if killed is None:
             raise
         raise killed from None
     except BaseException:
-        # `shutdown` would wait until the histories at hand are judged.
+        # `shutdown` would wait until the current histories are judged.
         for child in children:
             if child.pid is not None:
                 child.terminate()
@@ -106,8 +113,8 @@ def _every(judged: partial[Judgement], count: int, workers: int) -> Iterator[Jud
 
 
 def _recorded(children: list[BaseProcess]) -> BaseContext:
-    """A context that adds its processes to ``children`` before they start: a process that is killed
-    at once would be missing from the list of active children.
+    """Returns a context that adds its processes to ``children`` before they start. A process that
+    is killed immediately would be missing from the list of active children.
     """
     context = copy(get_context("fork"))
     process = context.Process
@@ -121,7 +128,9 @@ def _recorded(children: list[BaseProcess]) -> BaseContext:
 
 
 def _killed(children: Sequence[BaseProcess]) -> WorkerKilled | None:
-    """The death of the process that broke the pool; None if none was killed from outside."""
+    """Returns the error for the process that broke the pool, or None if no process was killed from
+    outside.
+    """
     for worker, child in enumerate(sorted(children, key=lambda child: child.pid or 0), 1):
         child.join(JOIN_SECONDS)
         code = child.exitcode or 0

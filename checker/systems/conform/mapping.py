@@ -1,7 +1,7 @@
-"""A mapping run by the reference stepper: the steps from a state with what they show, and what
-events bring in.
+"""Runs a mapping with the reference stepper: determines the steps from a state with the events that
+they show, and the effects of events.
 
-The model that is run is that of `as_model`. This module depends neither on the events of a history
+The model that is run is built by `as_model`. This module depends neither on the events of a history
 nor on the order of the search.
 """
 
@@ -26,22 +26,24 @@ from fencepost.spec.semantics.python_codegen import Code, Frame
 from fencepost.spec.semantics.stepper import Choice, Failure, Runner
 
 MAX_STATES = 5_000
-"""Limit on the states whose steps are cached, and on cached results of rules of events."""
+"""Maximum number of states whose steps are cached, and of cached results of rules of events."""
 MAX_EVENTS = 50_000
-"""Limit on the events, with their fields, whose possible inputs are cached."""
+"""Maximum number of events, with their fields, whose possible inputs are cached."""
 
 
 class ShownEvent(NamedTuple):
-    """An event that a step shows, by its number, and the values of its fields."""
+    """An event that a step shows: the number of the event, and the values of its fields."""
 
     event: int
     values: tuple[Value, ...]
 
 
 class Move(NamedTuple):
-    """A step, or the effect of an event: the number of the action in the model (-1 if it is not a
-    step of the model), the state after it, the events that it shows, in order, and the coverage
-    marks that it sets. ``choices`` are empty unless the step is an input.
+    """A step, or the effect of an event.
+
+    ``action`` is the number of the action in the model, or -1 if this is not a step of the model.
+    ``state`` is the state after it. ``shown`` contains the events that it shows, in order, and
+    ``marks`` the coverage marks that it sets. ``choices`` is empty unless the step is an input.
     """
 
     action: int
@@ -52,9 +54,11 @@ class Move(NamedTuple):
 
 
 class Entry(NamedTuple):
-    """A possible effect of an event with certain values: the rule ``number``, and the action of the
-    combined model that performs it (``call``). ``action`` is the corresponding action of the model,
-    or None. ``event`` is the value of the variable of events: the number of the event and its
+    """A possible effect of an event with certain values.
+
+    ``number`` is the number of the rule, and ``call`` is the action of the combined model that
+    performs the effect. ``action`` is the corresponding action of the original model, or None.
+    ``event`` is the value for the variable of events: the number of the event, followed by its
     values.
     """
 
@@ -66,21 +70,21 @@ class Entry(NamedTuple):
 
     @property
     def values(self) -> tuple[Value, ...]:
-        """The values of the fields of the event."""
+        """The values of the event's fields."""
         return self.event[1:]
 
 
 @dataclass(frozen=True, slots=True)
 class Expansion:
-    """The steps from a state, and where paths are cut there."""
+    """The steps from a state, and the cuts of paths in that state."""
 
     moves: tuple[Move, ...]
     cuts: frozenset[Cut]
 
 
 class EntryMoves(NamedTuple):
-    """The moves of entries, each with the index of its entry, and the cuts there.
-    ``late``: too many messages were under way for one of them.
+    """The moves of entries, each with the index of its entry, and the cuts of paths. ``late`` says
+    whether one of the entries was refused because too many messages were under way.
     """
 
     moves: list[tuple[int, Move]]
@@ -89,7 +93,9 @@ class EntryMoves(NamedTuple):
 
 
 class MappedModel:
-    """A model and its recording. ``brings_in`` says of each event if it may bring in anything."""
+    """A model and its recording. ``brings_in`` says for each event whether it may bring in
+    anything.
+    """
 
     def __init__(self, model: ir.Model, recording: Recording) -> None:
         self.model = model
@@ -131,8 +137,8 @@ class MappedModel:
         self._expansions: dict[State, Expansion] = {}
 
     def _rules(self, action: int) -> tuple[tuple[int, ...], Callable[[State], Any]]:
-        """The rules of events that apply to the steps of an action of the model, and a function
-        that selects what they read of the variables before and after a step.
+        """Returns the rules of events that apply to the steps of an action of the model, and a
+        function that selects the variables before and after a step that these rules read.
         """
         shown = action >= 0 and action not in self.recording.hidden
         rules = [n for n, one in enumerate(self.recording.shows) if one.action in (None, action)]
@@ -143,12 +149,14 @@ class MappedModel:
     # ------------------------------------------------------------ steps of the model
 
     def initial(self) -> list[State]:
-        """The initial states of runs, ascending."""
+        """Returns the initial states of runs, in ascending order."""
         states = (successor.state for successor in self.runner.initial())
         return sorted({state[: self._count] for state in states if state is not None})
 
     def expansion(self, state: State) -> Expansion:
-        """The steps from a state, by actions and choices; those that only events take left out."""
+        """Returns the steps from a state, ordered by actions and choices, without those that only
+        events take.
+        """
         cached = self._expansions.get(state)
         if cached is None:
             if len(self._expansions) >= MAX_STATES:
@@ -174,9 +182,10 @@ class MappedModel:
     def _moves(
         self, before: State, calls: Sequence[tuple[int, State]], cuts: set[Cut], *, own: bool
     ) -> Iterator[tuple[int, Move]]:
-        """The moves by calls of actions of the combined model, each with the index of its call.
-        Adds to ``cuts`` where paths are cut. The calls differ from ``before`` only in the variables
-        of a single step. ``own``: the actions are those that the model takes by itself.
+        """Yields the moves that calls of actions of the combined model make, each with the index of
+        its call. Adds the cuts of paths to ``cuts``. The calls differ from ``before`` only in the
+        variables of a single step. ``own`` says whether the actions are those that the model takes
+        by itself.
         """
         runner, combined = self.runner, self.combined
         runner.refused.clear()
@@ -197,13 +206,13 @@ class MappedModel:
         cuts.update([combined.cut(guard, own=own) for guard in refused])
 
     def _marks(self) -> tuple[int, ...]:
-        """The coverage marks of the model that the last step of the runner sets."""
+        """Returns the coverage marks of the model that the runner's last step set."""
         marked, end = self.runner.marked, len(self.model.marks)
         return tuple(sorted({mark for mark in marked if mark < end})) if marked else ()
 
     def shown(self, action: int, before: State, after: State) -> tuple[ShownEvent, ...] | Cut:
-        """The events that a step of an action of the combined model shows. Variables that no rule
-        reads may have any value.
+        """Returns the events that a step of an action of the combined model shows. Variables that
+        no rule reads may have any value.
         """
         rules, read = self._by_action[action]
         if not rules:
@@ -232,8 +241,8 @@ class MappedModel:
     def choices(
         self, action: int, rule: int | None, values: tuple[Value, ...], before: State, after: State
     ) -> tuple[Choice, ...]:
-        """The first choices by which a step of an action, or (``rule``) the input that is such a
-        step, leads from one state to another.
+        """Returns the first choices with which a step leads from one state to another. The step is
+        one of ``action`` or, if ``rule`` is given, of the input that performs the action.
         """
         if rule is None:
             call, passing = self.combined.actions.index(action), self._passing
@@ -249,8 +258,8 @@ class MappedModel:
     # ------------------------------------------------------------ what events bring in
 
     def entries(self, event: int, values: tuple[Value, ...], asks: bool) -> tuple[Entry, ...]:
-        """The possible effects of an event in any state, judged by its fields: without answers, and
-        without requests unless ``asks``.
+        """Returns the possible effects of an event, as far as its fields determine them, for any
+        state. Answers are not included. Requests are only included with ``asks``.
         """
         cached = self._entries.get((event, values, asks))
         if cached is None:
@@ -265,25 +274,25 @@ class MappedModel:
         return cached
 
     def _possible(self, number: int, values: tuple[Value, ...]) -> bool:
-        """Whether an input may come in in some state, as far as the fields of the event tell."""
+        """Checks whether the fields of an event allow an input to come in in some state."""
         try:
             return all(rule.value((), values) for rule in self._early[number])
         except EvaluationError:
             return True
 
     def tolerated(self, number: int, values: tuple[Value, ...]) -> Entry:
-        """The entry of an event that may be passed over, by the number of its rule."""
+        """Returns the entry for an event that may be passed over, given the number of its rule."""
         event, call = self.recording.tolerated[number].event, self.combined.tolerated[number]
         return Entry("tolerated", number, None, call, (event, *values))
 
     def input(self, number: int, values: tuple[Value, ...]) -> Entry:
-        """The entry of an input."""
+        """Returns the entry for an input."""
         rule = self.recording.inputs[number]
         call = self.combined.inputs[number]
         return Entry(rule.kind, number, rule.action, call, (rule.event, *values))
 
     def answer(self, number: int, values: tuple[Value, ...]) -> Entry:
-        """The entry of the answer to an input."""
+        """Returns the entry for the answer to an input."""
         event, call = self.recording.inputs[number].event, self.combined.answers[number]
         assert call is not None
         return Entry("answer", number, None, call, (event, *values))
@@ -291,8 +300,8 @@ class MappedModel:
     def entered(
         self, entries: Sequence[Entry], state: State, ahead: int | None = None
     ) -> EntryMoves:
-        """The moves of entries if at most ``ahead`` messages are under way, or any number if it is
-        None.
+        """Returns the moves of entries if at most ``ahead`` messages may be under way, or any
+        number if ``ahead`` is None.
         """
         cuts: set[Cut] = set()
         before, most = (*state, *self._passing), MAX_MESSAGES if ahead is None else ahead
@@ -303,14 +312,14 @@ class MappedModel:
         return EntryMoves(moves, cuts, late)
 
     def answers(self, number: int, state: State) -> list[str]:
-        """The answers to an input that a state holds, as they are shown."""
+        """Returns the answers to an input that a state contains, as texts for reports."""
         declared = self.recording.inputs[number].answer
         if declared is None:
             return []
         return [show(message, declared.message) for message in self.messages(number, state)]
 
     def messages(self, number: int, state: State) -> list[Value]:
-        """The answers to an input that a state holds."""
+        """Returns the answers to an input that a state contains."""
         rule, declared = self._contents[number], self.recording.inputs[number].answer
         if rule is None or declared is None:
             return []
@@ -325,18 +334,18 @@ class MappedModel:
         ]
 
     def under_way(self, state: State) -> int:
-        """The number of messages under way in a state."""
+        """Returns the number of messages that are under way in a state."""
         count: int = self._under_way.value(state)
         return count
 
 
 def _of_event(rules: Sequence[Input | Toleration], event: int) -> list[int]:
-    """The numbers of the rules of an event."""
+    """Returns the numbers of the rules for an event."""
     return [number for number, rule in enumerate(rules) if rule.event == event]
 
 
 class _Rule:
-    """An expression on the variables of a state, whose free ``slots`` are given values."""
+    """An expression on the variables of a state. Its free ``slots`` are given values."""
 
     def __init__(self, domain: ConcreteDomain, expr: ir.Expr, slots: Sequence[int] = ()) -> None:
         reserved = [domain.reserved() for _ in slots]
@@ -346,7 +355,9 @@ class _Rule:
         self._frame: Frame = [*[None] * domain.width, Run()]
 
     def value(self, state: State, values: Sequence[Value] = ()) -> Any:
-        """The value in a state; an empty state will do for an expression that reads none."""
+        """Evaluates the expression in a state. The state may be empty for an expression that reads
+        no variables.
+        """
         frame = self._frame
         frame[: len(state)] = state
         for position, value in zip(self._places, values, strict=True):
@@ -355,5 +366,5 @@ class _Rule:
 
 
 def failed(site: ir.Site) -> Cut:
-    """The cut of a path where evaluation fails."""
+    """Returns the cut for a path on which evaluation fails."""
     return Cut(f"{site.message} ({site.span})")

@@ -1,5 +1,5 @@
-"""The search of `search` on packed states: machine code computes all successors of a product state
-in one call, for steps of the model and for events that bring something in.
+"""Searches as in `search`, but on packed states. Machine code computes all successors of a product
+state in one call, both for steps of the model and for events that bring something in.
 """
 
 from __future__ import annotations
@@ -26,31 +26,33 @@ from fencepost.spec.core.traverse import walk
 from fencepost.spec.core.types import State, Value
 
 MAX_KEPT = 100_000
-"""The number of steps cached with their events."""
+"""Maximum number of steps that are cached with their events."""
 MAX_WORDS = 512
-"""States of the interpreter share parts, packed ones do not: wider states would fill the memory."""
+"""Maximum number of words in a packed state. States of the interpreter share parts, but packed
+states do not, so wider states would fill the memory.
+"""
 MAX_PLACES = 5_000
-"""The number of positions cached with the offers there."""
+"""Maximum number of positions that are cached with their offers."""
 MAX_ENTRIES = 20_000
-"""Limit on cached calls."""
+"""Maximum number of cached calls."""
 MAX_VALUES = 2_000
-"""The number of decoded values cached per variable."""
+"""Maximum number of decoded values that are cached for each variable."""
 DETAILS = Row.REST
-"""The offset of the step details in a result row; they follow the action."""
+"""The offset of the step details in a result row. The details follow the action."""
 REFUSED = -1 - REFUSED_SLOT
-"""The action number of a row for a refused guard."""
+"""The action number that marks a row for a refused guard."""
 
 
 class Offers(NamedTuple):
-    """The offers of an event, and the calls of machine code for them."""
+    """The offers of an event, and the calls of machine code for these offers."""
 
     offers: list[Offer]
     calls: bytes
 
 
 class Step(NamedTuple):
-    """A step of the model: its action number, the coverage marks that it sets, its events, and its
-    record as the origin of a state if no event is read.
+    """A step of the model: the number of its action, the coverage marks that it sets, the events
+    that it shows, and its record as the origin of a state if no event is read.
     """
 
     action: int
@@ -60,13 +62,15 @@ class Step(NamedTuple):
 
 
 Ways: TypeAlias = list[tuple[Position, Events]]
-"""The ways to match events: the position afterwards, and the events read."""
+"""The ways to match events. Each way consists of the position afterwards and the events read."""
 
 
 class ExpandedPosition(NamedTuple):
-    """The cached data of an expanded position: the offers and their calls of machine code; for each
-    offer the next position and the origin, or None if not computed yet. ``fitting`` caches the ways
-    to match the events of steps, by identity.
+    """The cached data for an expanded position.
+
+    ``offers`` contains the offers, and ``calls`` their calls of machine code. For each offer,
+    ``behind`` contains the next position and the origin, or None if these have not been computed
+    yet. ``fitting`` caches the ways to match the events of steps, by the identity of the events.
     """
 
     offers: list[Offer]
@@ -76,8 +80,9 @@ class ExpandedPosition(NamedTuple):
 
 
 class PackedMapping:
-    """A mapping in machine code. Raises `Unsupported`. The code is loaded by each process that
-    judges histories, at its first one.
+    """A mapping in machine code. Raises `Unsupported`.
+
+    Each process that judges histories loads the code when it judges its first history.
     """
 
     def __init__(self, mapped: MappedModel) -> None:
@@ -97,13 +102,14 @@ class PackedMapping:
             raise Unsupported(f"it does not keep states of more than {MAX_WORDS} words here")
         read = sorted(read_by_shown(combined.shows, combined.model))
         self._follower: Follower | None = None
-        # By action: keyed by the step details of a row and the variables read before the step.
+        # For each action, the steps are cached by the step details of a row and the variables read
+        # before the step.
         self.steps: list[dict[bytes, Step]] = [{} for _ in combined.actions]
         self._kept_steps = 0
         self._calls: dict[tuple[Entry, int], bytes] = {}
         rows = self.followed.rows
         form = Struct(f"=qq{8 * (rows.size - DETAILS - rows.words)}s{8 * rows.words}s")
-        # The call of each row, its action, its step details, and the next state.
+        # Yields for each row its call, its action, its step details, and the next state.
         self.parts: Callable[[bytes], Iterator[tuple[int, int, bytes, bytes]]] = form.iter_unpack
         self._before = [number for number in read if number < width]
         self._after = [number - width for number in read if number >= width]
@@ -123,7 +129,9 @@ class PackedMapping:
         self._changes: dict[tuple[int, int, Value], bytes] = {}
 
     def judge(self, history: History, effort: Effort, runs: bool = False) -> Judgement:
-        """See `Judge`; ``runs``: also return the runs of allowed histories."""
+        """Judges a history; see `Judge`. With ``runs``, the verdict on an allowed history includes
+        the run.
+        """
         if history.unread:
             return unread(history)
         if self._follower is None:
@@ -131,7 +139,9 @@ class PackedMapping:
         return _PackedSearch(self, self._follower, history, effort).judged(runs)
 
     def state(self, data: bytes) -> State:
-        """The state with these words. In a run, most variables keep their values."""
+        """Returns the state with these words. Most variables keep their values during a run, so
+        decoded values are cached.
+        """
         values: list[Value] = []
         for number, (cached, (start, end)) in enumerate(
             zip(self._values, self._places, strict=True)
@@ -146,12 +156,12 @@ class PackedMapping:
         return tuple(values)
 
     def before(self, state: bytes) -> bytes:
-        """The variables that rules of events read before a step."""
+        """Returns the variables that rules of events read before a step."""
         return b"".join([state[start:end] for start, end in self.reads])
 
     def step(self, action: int, details: bytes, state: bytes, before: bytes) -> Step:
-        """A step of the model, from its action, the step details of its row, the next state, and
-        the variables read before the step.
+        """Returns a step of the model, given its action, the step details of its row, the next
+        state, and the variables read before the step.
         """
         if self._kept_steps >= MAX_KEPT:
             self._kept_steps = 0
@@ -164,7 +174,7 @@ class PackedMapping:
     def _step(self, number: int, details: bytes, state: bytes) -> Step:
         start = 8 * self.followed.rows.marks
         bits = int.from_bytes(details[:start], sys.byteorder)
-        # The marks of a mapping come after those of the model.
+        # The marks of the mapping follow those of the model.
         marks = tuple([mark for mark in range(len(self.mapped.model.marks)) if bits >> mark & 1])
         held = self.followed.words(state) if self._before else ()
         before = self._variables(self._before, held)
@@ -173,14 +183,16 @@ class PackedMapping:
         return Step(action, marks, shown, Origin("step", action, None, (), (), marks))
 
     def _variables(self, numbers: Sequence[int], held: Sequence[int]) -> State:
-        """All variables; those not in ``numbers`` have no proper value."""
+        """Returns values for all variables. Variables that are not in ``numbers`` have no
+        meaningful value.
+        """
         values: list[Value] = [()] * len(self.combined.model.variables)
         for number in numbers:
             values[number] = self.followed.value(number, held)
         return tuple(values)
 
     def call(self, entry: Entry, ahead: int) -> bytes:
-        """The call for an entry of an event."""
+        """Returns the call for an entry of an event."""
         cached = self._calls.get((entry, ahead))
         if cached is None:
             if len(self._calls) >= MAX_ENTRIES:
@@ -190,7 +202,7 @@ class PackedMapping:
         return cached
 
     def _call(self, event: int, values: Sequence[Value], ahead: int) -> bytes:
-        """The call for an entry of this event, without the number of the action."""
+        """Returns the call for an entry of an event, without the number of the action."""
         cached = self._changes
         parts = [self._tags[event], self._aheads[ahead]]
         for field, value in enumerate(values):
@@ -205,14 +217,14 @@ class PackedMapping:
         return pack("=q", len(changes) // 16) + changes
 
     def _part(self, event: int, field: int, value: Value) -> bytes:
-        """The contribution of one field, which has its own bits."""
+        """Returns the changes for one field, which has its own bits in the event."""
         fields = list(self._least[event])
         fields[field] = value
         return self.followed.changes(self.combined.event, (event, *fields))
 
 
 class _PackedSearch(Search):
-    """The search for one history."""
+    """The search for a run that shows one history."""
 
     def __init__(
         self, packed: PackedMapping, follower: Follower, history: History, effort: Effort
@@ -242,7 +254,7 @@ class _PackedSearch(Search):
         packed = self.packed
         steps = packed.steps
         if self.called_in != self.layer:
-            # Calls contain the limit of messages in flight.
+            # Calls contain the limit on messages in flight, so they change with the layer.
             self.called_in = self.layer
             self.called.clear()
             self.opened.clear()
@@ -316,7 +328,7 @@ class _PackedSearch(Search):
         behind: list[tuple[Position, Origin] | None],
         call: int,
     ) -> tuple[Position, Origin]:
-        """The position after an event that brings something in, and the origin."""
+        """Returns the position after an event that brings something in, and the origin."""
         entry = behind[call] = self._brought(position, offers[call])
         return entry
 

@@ -1,4 +1,4 @@
-"""The trace document of a run that shows the longest part of a history."""
+"""Builds the trace document of a run that shows the longest possible part of a history."""
 
 from __future__ import annotations
 
@@ -19,7 +19,9 @@ _HOW = {"input": "input", "ahead": "ahead", "request": "request", "answer": "ans
 def history_document(
     mapped: MappedModel, judged: Judgement, source: str = "", version: str = "", check: str = ""
 ) -> TraceDocument:
-    """The model's steps and external inputs, each followed by the events that it reads."""
+    """Returns a document with the steps of the model and the external inputs, each followed by the
+    events that it reads.
+    """
     model, rows = _extended(mapped)
     steps: list[Step] = []
     before: State | None = None
@@ -51,8 +53,8 @@ def _read(did: Origin, sources: list[str]) -> str:
 
 
 def _extended(mapped: MappedModel) -> tuple[ir.Model, dict[tuple[str, int | None], int]]:
-    """The model with an additional action per kind of external input, and the indices of these
-    actions.
+    """Returns the model with an additional action for each kind of external input, and the indices
+    of these actions.
     """
     model, recording = mapped.model, mapped.recording
     actions = list(model.actions)

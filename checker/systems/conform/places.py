@@ -1,8 +1,9 @@
-"""Positions in a history: the number of events read from each source, and the binding of names.
-This is the part of a product state besides the model's state.
+"""Represents positions in a history: the number of events read from each source, and the binding of
+names. A product state consists of a position and a state of the model.
 
-Each position and each binding is represented by one object, so they are compared by identity. The
-possible meanings of an event are computed on demand, since the limit on them affects the verdict.
+Each position and each binding is represented by a single object, so that they can be compared by
+identity. The possible meanings of an event are computed on demand, because the limit on them
+affects the verdict.
 """
 
 from __future__ import annotations
@@ -26,23 +27,26 @@ from fencepost.checker.systems.conform.verdicts import Events
 from fencepost.spec.core.types import Value
 
 MAX_MEANINGS = 400_000
-"""The maximal number of meanings of one event that are tried: enough for nine new names in a set,
-and as many values.
+"""Maximum number of meanings of one event that are tried. This is enough for nine new names in a
+set and as many values.
 """
 
 
 class Meaning(NamedTuple):
-    """A possible meaning of the fields of an event, with the resulting binding."""
+    """A possible meaning of an event's fields, with the resulting binding."""
 
     values: tuple[Value, ...]
     names: Bound
 
 
 class Head:
-    """The next event of a source under a binding (``line``; None if there is none to read), and its
-    kind if steps may show it (``event``, or -1). ``brings``: it may bring in something. ``stops``:
-    it has a value outside its type, or it was not kept (then ``line`` is None), so its continuation
-    is unknown. If all of its names are bound, ``settled`` is its only meaning.
+    """The next event of a source under a binding.
+
+    ``line`` is the event, or None if there is none to read. ``event`` is its kind if steps may show
+    it, and -1 otherwise. ``brings`` says that the event may bring in something. ``stops`` says that
+    the continuation of the source is unknown, because the event has a value outside its type or was
+    not kept (in this case ``line`` is None). If all names in the event are bound, ``settled`` is
+    its only meaning.
     """
 
     __slots__ = (
@@ -62,11 +66,14 @@ class Head:
 
 
 class Position:
-    """The number of events read from each source (``read`` in all), the binding, and the input that
-    waits for its answer: its number times the number of sources, plus its source, or -1. ``asking``
-    is this source, whose next event is read with the answer, or -1. ``states`` are the model states
-    reached here; ``further`` caches the position after one more event of a source, with the same
-    binding.
+    """A position in a history.
+
+    ``cursors`` contains the number of events read from each source, ``read`` is their sum, and
+    ``bound`` is the binding. ``waits`` identifies the input that waits for its answer: it is the
+    number of the input times the number of sources, plus its source, or -1 if no input waits.
+    ``asking`` is the source of this input, or -1; the next event of that source is read with the
+    answer. ``states`` contains the model states reached at this position. ``further`` caches the
+    position after one more event of a source, with the same binding.
     """
 
     __slots__ = ("asking", "bound", "cursors", "further", "heads", "read", "states", "waits")
@@ -84,7 +91,9 @@ class Position:
         self.further: dict[int, Position] = {}
 
     def is_before(self, other: Position) -> bool:
-        """Whether this position precedes another one with equally many events in reports."""
+        """Checks whether reports prefer this position to another one with the same number of
+        events.
+        """
         if self.cursors == other.cursors:
             return self.waits < other.waits
         return self.cursors > other.cursors
@@ -102,7 +111,7 @@ class BoundPositions:
 
 
 class Positions:
-    """The places of one history. ``cuts`` say where paths went no further."""
+    """The positions in one history. ``cuts`` contains the reasons why paths ended."""
 
     def __init__(self, mapped: MappedModel, history: History) -> None:
         recording = mapped.recording
@@ -113,7 +122,7 @@ class Positions:
         self.lines = [lines for _, _, lines, _ in ordered]
         self.ends = tuple([total for _, _, _, total in ordered])
         self.cuts: set[Cut] = set()
-        # Lines that say the same of a field share what is read of it.
+        # Lines with equal content in a field share the object that results from reading the field.
         said: dict[int, Read] = {
             id(read): read
             for lines in self.lines
@@ -142,7 +151,7 @@ class Positions:
     # ------------------------------------------------------------ from place to place
 
     def advanced(self, position: Position, source: int, bound: Bound) -> Position:
-        """The position after one more event of a source."""
+        """Returns the position after one more event of a source."""
         if bound is not position.bound:
             return self._at(_advanced(position.cursors, source), bound, position.waits)
         next_ = position.further.get(source)
@@ -151,13 +160,13 @@ class Positions:
         return next_
 
     def waiting(self, position: Position, bound: Bound, waits: int) -> Position:
-        """The position with the same events read and another waiting input."""
+        """Returns the position with the same events read, but with another waiting input."""
         if bound is position.bound and waits == position.waits:
             return position
         return self._at(position.cursors, bound, waits)
 
     def answered(self, position: Position, source: int, bound: Bound) -> Position:
-        """The position after one more event of a source, without a waiting input."""
+        """Returns the position after one more event of a source, without a waiting input."""
         return self._at(_advanced(position.cursors, source), bound, -1)
 
     def _next(self, position: Position, source: int) -> Position:
@@ -181,7 +190,7 @@ class Positions:
         return position
 
     def _one(self, bound: Bound) -> Bound:
-        """The object that represents a binding."""
+        """Returns the object that represents a binding."""
         under = self._under.get(bound)
         if under is None:
             under = self._under[bound] = BoundPositions(bound, len(self.ends))
@@ -204,7 +213,7 @@ class Positions:
     # ------------------------------------------------------------ the next events
 
     def upcoming(self, position: Position) -> list[Head]:
-        """The next events of sources that may bring in something."""
+        """Returns the next events of the sources, as far as they may bring in something."""
         heads: list[Head] = []
         for head in position.heads:
             if head.brings:
@@ -222,7 +231,7 @@ class Positions:
             self.cuts.update([Cut(why) for why in head.line.beyond])
 
     def meanings(self, head: Head) -> list[Meaning]:
-        """The possible meanings of the fields of an event."""
+        """Returns the possible meanings of an event's fields."""
         cached = head.meanings
         if cached is None:
             assert head.line is not None
@@ -230,7 +239,7 @@ class Positions:
         return cached
 
     def _choices(self, head: Head, line: Line) -> Iterable[tuple[tuple[Value, ...], Bound]]:
-        """The results of `Names.values`; nothing if a list has too many names."""
+        """Returns the results of `Names.values`, or none if a list has too many names."""
         if head.settled is not None:
             return ((head.settled, head.bound),)
         if any(isinstance(read, ListRead) for read in line.fields):
@@ -245,8 +254,8 @@ class Positions:
     def shown(
         self, shown: tuple[ShownEvent, ...], position: Position, events: Events
     ) -> list[tuple[Position, Events]]:
-        """The ways to match a step's events with the next events of the sources: the position
-        afterwards, and the events read, after ``events``.
+        """Returns the ways to match the events of a step with the next events of the sources. Each
+        way consists of the position afterwards and the events read, which follow ``events``.
         """
         if len(shown) == 1:
             return self._ways(shown[0], position, events)
@@ -275,7 +284,7 @@ class Positions:
         return ways
 
     def _fitting(self, head: Head, line: Line, values: tuple[Value, ...]) -> Iterable[Bound]:
-        """The bindings that give the fields of an event these values."""
+        """Returns the bindings that give the fields of an event these values."""
         if head.settled is not None:
             return (head.bound,) if head.settled == values else ()
         if head.fits is None:
@@ -293,7 +302,7 @@ class Positions:
         return cached
 
     def lacking(self) -> Iterator[Cut]:
-        """The bindings that ran out of values."""
+        """Yields the cuts for bindings that ran out of values."""
         for bind in self.names.lacking:
             yield lacking_values(self.recording.bindings[bind], len(self.names.names[bind]))
 

@@ -1,7 +1,7 @@
-"""Random runs of a mapped model, written as recordings of a real system.
+"""Writes random runs of a mapped model as recordings of a real system.
 
-`search` accepts every run: external events are invented, and messages sent ahead of an event that
-never occurred are undone, with everything after them.
+`search` accepts every run. External events are invented. If a message is sent ahead of an event
+that never occurs, the message and everything after it is undone.
 """
 
 from __future__ import annotations
@@ -44,29 +44,33 @@ from fencepost.spec.records import dataclass
 from fencepost.spec.text.problem import Problem, Rejected
 
 MAX_TRIED = 8
-"""The attempts to invent fields for an external event that fit."""
+"""Maximum number of attempts to invent fitting fields for an external event."""
 MAX_WAIT = 12
-"""The number of steps after which an event is given up whose message was sent ahead."""
+"""Number of steps to wait for the event of a message that was sent ahead. After that, the event is
+given up.
+"""
 MAX_VALUES = 1024
-"""Values of types up to this size are drawn uniformly."""
+"""Values of types with at most this many values are drawn uniformly."""
 MAX_ELEMENTS = 3
-"""The maximal length of an invented list."""
+"""Maximum length of an invented list."""
 MAX_INTEGERS = 4
-"""Large integers are drawn from this many values, starting at 0 if possible."""
+"""Number of values that large integers are drawn from, starting at 0 if possible."""
 
 OrderedScope: TypeAlias = "tuple[object, ...]"
-"""An order of lines, and the scope where it holds: the source, and the values of the `by`
-fields.
-"""
+"""An order of lines, and the scope of this order: the source, and the values of the `by` fields."""
 Kinds: TypeAlias = "dict[tuple[int, Value], int]"
-"""For values whose names are names of sources, by binding: the number of the source."""
+"""For bindings whose names are names of sources: maps a binding and a value to the number of the
+source.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class RecordedRuns:
-    """The plan of the runs to record: ``runs`` of at most ``depth`` steps. An action is chosen by
-    the ``weights`` of the actions, then one of its steps; or (``choosing`` "steps") any step, by
-    the weight of its action. An external event counts as an action of weight ``entering``.
+    """The plan of the runs to record: ``runs`` runs with at most ``depth`` steps each.
+
+    With ``choosing`` "actions", an action is chosen according to the ``weights`` of the actions,
+    and then one of its steps. With "steps", any step is chosen, according to the weight of its
+    action. An external event counts as an action with the weight ``entering``.
     """
 
     seed: int
@@ -79,8 +83,8 @@ class RecordedRuns:
 
 @dataclass(slots=True)
 class _Ahead:
-    """A message sent ahead of its event: the number of lines at the time, and the number of lines
-    after the event, or None if it has not occurred.
+    """A message that is sent ahead of its event. ``begun`` is the number of lines at that time, and
+    ``read`` the number of lines after the event, or None if the event has not occurred.
     """
 
     event: ShownEvent
@@ -90,8 +94,8 @@ class _Ahead:
 
 @dataclass(slots=True)
 class _Asked:
-    """A request that waits for its answer: its input, the fields of its event (those of the answer
-    have arbitrary values), and its start.
+    """A request that waits for its answer: the number of its input, the fields of its event, and
+    its start. The fields of the answer have arbitrary values.
     """
 
     number: int
@@ -101,7 +105,7 @@ class _Asked:
 
 @dataclass(slots=True)
 class _Run:
-    """A run so far. ``names`` are the names of values, by binding."""
+    """The current state of a run. ``names`` contains the names of values, by binding."""
 
     key: str
     state: State
@@ -109,14 +113,14 @@ class _Run:
     lines: list[str] = field(default_factory=list[str])
     ahead: list[_Ahead] = field(default_factory=list[_Ahead])
     pending: dict[int, _Ahead] = field(default_factory=dict[int, "_Ahead"])
-    """The messages sent ahead whose events are pending, by source of the event."""
+    """Messages that were sent ahead and whose events are pending, by the source of the event."""
     kinds: Kinds = field(default_factory=dict[tuple[int, Value], int])
     asked: _Asked | None = None
     stood: list[tuple[OrderedScope, int]] = field(default_factory=list[tuple[OrderedScope, int]])
-    """The values of ordered fields in the lines so far."""
+    """Values of ordered fields in the lines so far."""
     before: tuple[State, int, int, int] | None = None
-    """The last moment without pending events: the state, and the numbers of lines, messages sent
-    ahead, and values of ordered fields.
+    """The last moment without pending events: the state, and the numbers of lines, of messages sent
+    ahead, and of values of ordered fields.
     """
     waited: int = 0
 
@@ -126,7 +130,7 @@ class _Run:
         return bool(self.pending) or self.asked is not None
 
     def begin(self, event: ShownEvent) -> _Ahead:
-        """Records a message that is sent ahead of its event."""
+        """Records that a message is sent ahead of its event."""
         if not self.waits:
             self.before = self.state, len(self.lines), len(self.ahead), len(self.stood)
         begun = _Ahead(event, len(self.lines))
@@ -134,7 +138,7 @@ class _Run:
         return begun
 
     def take_back(self) -> None:
-        """Returns to the last moment without pending events, which are given up."""
+        """Returns to the last moment without pending events, and gives up these events."""
         assert self.before is not None
         self.state, lines, ahead, stood = self.before
         del self.lines[lines:], self.ahead[ahead:], self.stood[stood:]
@@ -163,8 +167,8 @@ class Recorder:
         self._most_ahead = DEFAULT_AHEAD if stated is None else stated
 
     def _named_by_lines(self, event: Event, declared: EventField) -> None:
-        """A field of an event may be the one that names its source: then the names of its binding
-        are names of sources. Raises `Rejected` if a field would have two meanings.
+        """Records that the names of a binding are names of sources, if the field of an event names
+        the source. Raises `Rejected` if the field would have two meanings.
         """
         recording = self.recording
         if declared.name == "source" and isinstance(declared.shape, NameShape):
@@ -178,7 +182,7 @@ class Recorder:
         raise Rejected([Problem("F863", declared.span, message)])
 
     def runs(self, look: Callable[[], bool]) -> Iterator[list[str]]:
-        """The lines of each run, while ``look`` returns true."""
+        """Yields the lines of each run while ``look`` returns true."""
         for number in range(1, self._plan.runs + 1):
             if not look():
                 return
@@ -203,7 +207,7 @@ class Recorder:
     # ------------------------------------------------------------ steps
 
     def _step(self, run: _Run) -> bool:
-        """Takes one step; returns whether there was one."""
+        """Takes one step. Returns False if no step is possible."""
         moves = [move for move in self.mapped.expansion(run.state).moves if self._may(run, move)]
         weights = self._plan.weights
         each = self._plan.choosing == "steps"
@@ -226,8 +230,8 @@ class Recorder:
         return False
 
     def _may(self, run: _Run, move: Move, first: ShownEvent | None = None) -> bool:
-        """Whether a step may show its events now, after ``first``, which is the event of the step
-        itself. A source with a pending event shows nothing else before it.
+        """Checks whether a step may show its events now, after ``first``, which is the event of the
+        step itself. A source with a pending event must not show anything else before that event.
         """
         waiting = {source: ahead.event for source, ahead in run.pending.items()}
         kinds = {**run.kinds}
@@ -252,8 +256,8 @@ class Recorder:
     def _stands(
         self, stood: list[tuple[OrderedScope, int]], shown: ShownEvent, source: int
     ) -> bool:
-        """Whether an event respects the orders of lines after the events in ``stood``; appends its
-        own values.
+        """Checks whether an event respects the orders of lines after the events in ``stood``, and
+        appends the values of this event.
         """
         event = self.recording.events[shown.event]
         by_name = dict(zip((key.name for key in event.fields), shown.values, strict=True))
@@ -275,7 +279,9 @@ class Recorder:
         return True
 
     def _source(self, kinds: Kinds, shown: ShownEvent) -> int | None:
-        """The source of an event, or None if the named source does not have such events."""
+        """Returns the source of an event, or None if the source that the event names does not have
+        such events.
+        """
         event = self.recording.events[shown.event]
         for declared, value in zip(event.fields, shown.values, strict=True):
             if declared.name == "source" and isinstance(declared.shape, NameShape):
@@ -319,13 +325,13 @@ class Recorder:
                 kinds[declared.shape.bind, value] = source
 
     def _asked(self, run: _Run) -> int | None:
-        """The source of the pending request, if any."""
+        """Returns the source of the pending request, or None."""
         return None if run.asked is None else self._source(run.kinds, run.asked.begun.event)
 
     # ------------------------------------------------------------ what comes from outside
 
     def _enter(self, run: _Run, number: int) -> bool:
-        """Invents an event that brings something in; returns whether it succeeded."""
+        """Invents an event that brings something in. Returns whether this succeeded."""
         declared = self.recording.inputs[number]
         event = self.recording.events[declared.event]
         early, asks = declared.kind == "ahead", declared.kind == "answers"
@@ -370,7 +376,7 @@ class Recorder:
         return False
 
     def _answer(self, run: _Run, asked: _Asked) -> bool:
-        """Takes an answer to a request, if there is one; returns whether it did."""
+        """Takes an answer to a request, if possible. Returns whether an answer was taken."""
         messages = self.mapped.messages(asked.number, run.state)
         self._random.shuffle(messages)
         for message in messages:
@@ -389,7 +395,9 @@ class Recorder:
         return False
 
     def _answered(self, asked: _Asked, message: Value) -> tuple[Value, ...]:
-        """The fields of the event: those of the request, and those that the message determines."""
+        """Returns the fields of the event: those of the request, and those that the message
+        determines.
+        """
         declared = self.recording.inputs[asked.number]
         assert declared.answer is not None
         told = said(self.mapped.runner, declared, declared.answer, asked.given, message)
@@ -403,7 +411,9 @@ class Recorder:
         return tuple(fields)
 
     def _made_up(self, number: int) -> tuple[Value, ...] | None:
-        """The fields of an event: arbitrary, or as shown by the model when it was not expected."""
+        """Invents the fields of an event. They are arbitrary, or equal to those of an event that
+        the model showed when it was not expected.
+        """
         event, learned = self.recording.events[number], self._learned.get(number)
         if learned and self._random.random() < 0.5:
             return self._random.choice([*learned])
@@ -416,7 +426,7 @@ class Recorder:
         return tuple(drawn)
 
     def _drawn(self, shape: Shape) -> Value | None:
-        """A value for a field, or None if its type is empty."""
+        """Draws a value for a field. Returns None if its type is empty."""
         match shape:
             case Plain(kind) | NameShape(type=kind):
                 return self._of_type(kind)
@@ -484,7 +494,7 @@ class Recorder:
 
 
 def _justified(run: _Run) -> int:
-    """The number of lines of a run without consequences of events that never occurred."""
+    """Returns the number of lines of a run that do not depend on events which never occurred."""
     end = len(run.lines)
     while True:
         late = [
@@ -498,8 +508,8 @@ def _justified(run: _Run) -> int:
 
 
 def _source_name(recording: Recording, number: int, part: str, taken: Collection[str] = ()) -> str:
-    """A name for a source, with ``part`` for `*`, that is not in ``taken``. Raises `Rejected` if no
-    name matches this source and none before it.
+    """Returns a name for a source that is not in ``taken``, with ``part`` in place of `*`. Raises
+    `Rejected` if no name matches this source without matching an earlier one.
     """
     source = recording.sources[number]
     before = [

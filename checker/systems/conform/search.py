@@ -1,9 +1,10 @@
-"""The search for a run of the model that shows a history, in the product of the model's states and
+"""Searches for a run of the model that shows a history, in the product of the model's states and
 the positions in the history.
 
-It proceeds in layers with more and more messages in flight that were sent ahead of their events.
-Within a layer, states with more events read come first, then states that the model reaches by
-itself, then earlier ones. So the search depends on the history only.
+The search proceeds in layers, and each layer allows more messages in flight that were sent ahead of
+their events. Within a layer, states with more events read are expanded first. Among these, states
+that the model reaches by itself come first, and otherwise the order of arrival decides. The search
+therefore depends only on the history.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ Node: TypeAlias = "tuple[Any, Position, Node | None, Origin]"
 at the start of a run), and the origin.
 """
 ASKING, WAITING = -1, -2
-"""The kind of offers besides answers: while no request waits, and while one does."""
+"""Kinds of offers other than answers: while no request waits, and while one does."""
 
 
 class Offer(NamedTuple):
@@ -52,7 +53,7 @@ class Offer(NamedTuple):
 
 
 def judge(mapped: MappedModel, history: History, effort: Effort) -> Judgement:
-    """The verdict on one history."""
+    """Judges one history."""
     if history.unread:
         return unread(history)
     return Search(mapped, history, effort).judged(True)
@@ -60,20 +61,20 @@ def judge(mapped: MappedModel, history: History, effort: Effort) -> Judgement:
 
 @dataclass(frozen=True, slots=True)
 class InterpreterJudge:
-    """Judges histories with the interpreter."""
+    """A judge of histories that uses the interpreter."""
 
     mapped: MappedModel
 
     def judge(self, history: History, effort: Effort) -> Judgement:
-        """See `Judge`."""
+        """Judges one history; see `Judge`."""
         if history.unread:
             return unread(history)
         return Search(self.mapped, history, effort).judged(False)
 
 
 class _Agenda:
-    """The product states to expand: those with the most events read first, among them those without
-    a message sent ahead first, then in order of arrival.
+    """The product states to expand. States with the most events read come first; among these,
+    states that were reached without a message sent ahead; and then the order of arrival decides.
     """
 
     def __init__(self) -> None:
@@ -90,7 +91,7 @@ class _Agenda:
             self._last = number
 
     def next(self) -> Node | None:
-        """Removes and returns the next product state, or None."""
+        """Removes and returns the next product state, or returns None if none is left."""
         if not self._waiting:
             return None
         while (waiting := self._waiting.get(self._last)) is None:
@@ -102,7 +103,7 @@ class _Agenda:
 
 
 class Search:
-    """The search for one history."""
+    """The search for a run that shows one history."""
 
     def __init__(self, mapped: MappedModel, history: History, effort: Effort) -> None:
         self.mapped = mapped
@@ -125,7 +126,7 @@ class Search:
     # ------------------------------------------------------------ the search
 
     def judged(self, runs: bool) -> Judgement:
-        """The verdict; ``runs``: also return the run for an allowed history."""
+        """Judges the history. With ``runs``, the verdict on an allowed history includes the run."""
         recording, effort = self.recording, self.effort
         stated = recording.under_way
         most = effort.last_layer(recording)
@@ -136,7 +137,7 @@ class Search:
         goal: Node | None = None
         cut_short = False
         while True:
-            # A slow layer must leave time for later ones.
+            # A slow layer must leave time for later layers.
             share = effort.states * (self.layer + 1) // (most + 1)
             goal, cut_short = self._layer(share)
             layers.append(Layer(self.layer, len(self.reached), not cut_short))
@@ -156,8 +157,8 @@ class Search:
         return self._result("unknown" if self.cuts else "not allowed", self._least(), layers)
 
     def _layer(self, limit: int) -> tuple[Node | None, bool]:
-        """A run to the end, or None; and whether the search was cut because it visited more than
-        ``limit`` product states.
+        """Searches one layer. Returns the end of a run that shows the whole history, or None, and
+        whether the search was cut because it visited more than ``limit`` product states.
         """
         agenda, reached, events = self.agenda, self.reached, self.events
         while (node := agenda.next()) is not None:
@@ -192,15 +193,15 @@ class Search:
             self.farthest.append(node)
 
     def _least(self) -> Node:
-        """The farthest product state with the least state."""
+        """Returns the farthest product state with the least state of the model."""
         return min(self.farthest, key=lambda node: self._state(node[0]))
 
     def _initial(self) -> Sequence[Any]:
-        """The initial states, ascending, as they are stored."""
+        """Returns the initial states in ascending order, as they are stored."""
         return self.mapped.initial()
 
     def _state(self, kept: Any) -> State:
-        """A stored state."""
+        """Converts a stored state to a state of the model."""
         state: State = kept
         return state
 
@@ -241,7 +242,7 @@ class Search:
             self._reach(after, there, node, did, 1)
 
     def _defer(self, node: Node) -> None:
-        """Expands a product state again in the next layer."""
+        """Schedules a product state to be expanded again in the next layer."""
         if not self.deferred or self.deferred[-1] is not node:
             self.deferred.append(node)
 
@@ -253,8 +254,8 @@ class Search:
         marks: tuple[int, ...],
         shown: tuple[ShownEvent, ...],
     ) -> None:
-        """Reaches the state after a step that is an event itself, if the step shows the next
-        events.
+        """Reaches the state after a step that is itself an event, if the next events match those
+        that the step shows.
         """
         head, names, entry = offer
         assert head.line is not None
@@ -264,7 +265,7 @@ class Search:
             self._reach(after, there, node, did, 0)
 
     def _brought(self, position: Position, offer: Offer) -> tuple[Position, Origin]:
-        """The position after an event that brings something in, and the origin."""
+        """Returns the position after an event that brings something in, and the origin."""
         head, names, entry = offer
         assert head.line is not None
         places, source = self.places, head.source
@@ -290,7 +291,7 @@ class Search:
     # ------------------------------------------------------------ what events may bring in
 
     def _upcoming(self, position: Position) -> Iterator[tuple[Head, int]]:
-        """The events that may bring in something at a position, each with its kind for
+        """Yields the events that may bring in something at a position, each with its kind for
         `_offers`.
         """
         if position.waits >= 0:
@@ -301,8 +302,8 @@ class Search:
             yield head, kind
 
     def _offers(self, head: Head, kind: int) -> list[Offer]:
-        """The offers of the next event of a source: the answer to input ``kind``, or anything
-        else.
+        """Returns the offers of the next event of a source. If ``kind`` is the number of an input,
+        these are the answers to that input; otherwise they are all other offers.
         """
         cached = self.offered.get((head, kind))
         if cached is None:
@@ -359,8 +360,8 @@ class Search:
         )
 
     def _instead(self, end: Position) -> Iterator[str]:
-        """The events or answers of the model at the end of the longest prefix, in any visited state
-        there.
+        """Yields the events and answers that the model offers at the end of the longest prefix, in
+        any visited state at that position.
         """
         texts: set[str] = set()
         events: set[tuple[ShownEvent, Bound]] = set()
@@ -377,7 +378,7 @@ class Search:
             yield f"{len(texts) - MAX_ALTERNATIVES} more"
 
     def _shown(self, kept: Any) -> Iterator[tuple[ShownEvent, ...]]:
-        """The events of the steps from a state."""
+        """Returns the events that the steps from a state show."""
         return (move.shown for move in self.mapped.expansion(kept).moves)
 
     def _told(self, shown: ShownEvent, bound: Bound) -> str:

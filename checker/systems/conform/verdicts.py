@@ -1,4 +1,4 @@
-"""The verdict on a history, and the evidence for it."""
+"""Defines the verdict on a history, and the evidence for it."""
 
 from __future__ import annotations
 
@@ -21,25 +21,27 @@ Events: TypeAlias = tuple[tuple[int, Line], ...]
 
 @dataclass(frozen=True, slots=True)
 class Effort:
-    """Bounds for the search for a run: product states, and messages in flight in the last layer."""
+    """Bounds of the search for a run: the number of product states, and the number of messages in
+    flight in the last layer.
+    """
 
     states: int = DEFAULT_STATES
     ahead: int = DEFAULT_AHEAD
 
     def last_layer(self, recording: Recording) -> int:
-        """The maximum of messages in flight in the last layer."""
+        """Returns the maximum number of messages in flight in the last layer."""
         return self.ahead if recording.under_way is None else recording.under_way
 
     def lines(self, recording: Recording) -> int:
-        """The number of events of a source that a search can reach, if each step shows one: every
-        layer visits a state, even if the limit is reached.
+        """Returns the number of events of a source that a search can reach if each step shows one
+        event. Every layer visits a state, even if the limit has been reached.
         """
         return self.states + self.last_layer(recording) + 2
 
 
 class Origin(NamedTuple):
-    """The origin of a product state: a step of the model (``action``), an ``input``, or both;
-    ``events`` are the events it reads, ``marks`` the coverage marks that it sets.
+    """The origin of a product state: a step of the model (``action``), an input (``rule``), or
+    both. ``events`` are the events that it reads, and ``marks`` the coverage marks that it sets.
     """
 
     kind: Literal["start", "step", "input", "ahead", "request", "answer", "tolerated"]
@@ -52,8 +54,8 @@ class Origin(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """The next event of a source, or None if all its ``total`` events are read or the event was not
-    kept.
+    """The next event of a source. ``line`` is None if all ``total`` events have been read or the
+    event was not kept.
     """
 
     source: str
@@ -64,8 +66,8 @@ class Waiting:
 
 @dataclass(frozen=True, slots=True)
 class Layer:
-    """The end of a layer: the maximum of messages in flight (``ahead``), the product states visited
-    so far, and whether it was searched completely.
+    """The result of a layer: the maximum number of messages in flight (``ahead``), the number of
+    product states visited so far, and whether the layer was searched completely.
     """
 
     ahead: int
@@ -77,10 +79,11 @@ class Layer:
 class Judgement:
     """The verdict on a history, and the evidence for it.
 
-    ``way`` is a run for the longest prefix that can be read: states, and their origins. ``waiting``
-    has the next events at its end, ``instead`` what the model shows or answers there. ``cuts`` are
-    the reasons why paths ended. The actions ``taken``, inputs ``used``, kinds of events ``seen``
-    and coverage marks ``marked`` on the way are given by number.
+    ``way`` is a run for the longest prefix that can be read, as a sequence of states with their
+    origins. ``waiting`` contains the next events at the end of this run, and ``instead`` the events
+    or answers of the model at that point. ``cuts`` contains the reasons why paths ended. ``taken``,
+    ``used``, ``seen`` and ``marked`` contain the numbers of the actions, inputs, kinds of events
+    and coverage marks that occur in the run.
     """
 
     key: Key
@@ -106,13 +109,13 @@ class Judgement:
 
 
 def unread(history: History) -> Judgement:
-    """The verdict on a history with an unreadable line."""
+    """Returns the verdict on a history with an unreadable line."""
     return Judgement(history.key, "unread", history.total, 0)
 
 
 class Judge(Protocol):
-    """Judges histories."""
+    """A judge of histories."""
 
     def judge(self, history: History, effort: Effort) -> Judgement:
-        """The verdict on one history; without the run if it is allowed."""
+        """Judges one history. The verdict on an allowed history does not include the run."""
         ...

@@ -1,1 +1,3 @@
-"""Model-based testing: requests to a real system, chosen by its model and compared as answered."""
+"""Model-based testing: sends requests that the model chooses to a real system, and compares the
+answers with the model.
+"""

@@ -1,8 +1,8 @@
-"""The driver: sends histories of requests to a real system, and compares each answer with those
-that the model allows.
+"""Drives a real system: sends histories of requests to it, and compares each answer with those that
+the model allows.
 
 A walk prefers requests that have rarely been sent. A history that is not allowed is shortened:
-requests are omitted as long as the system still disagrees, with a new history for each attempt.
+requests are omitted as long as the system still disagrees. Each attempt uses a new history.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ from fencepost.spec.core.types import Bool, Nominal, State
 from fencepost.spec.text.problem import Problem, Rejected
 
 CANDIDATES = 8
-"""The number of candidates for the next request of a walk."""
+"""Number of candidates for the next request of a walk."""
 TRIES = 4
-"""The number of attempts to find candidates before a walk ends."""
+"""Number of attempts to find candidates before a walk ends."""
 MAX_RUNS = 200
-"""The number of histories spent on shortening one."""
+"""Maximum number of histories that are spent on shortening one."""
 REPEATED = 0.15
-"""The probability that a candidate repeats an earlier request of the same history: a duplicate, or
-a late one.
+"""Probability that a candidate repeats an earlier request of the same history, as a duplicate or a
+late request.
 """
 
 Feature: TypeAlias = tuple[str, ...]
@@ -44,10 +44,10 @@ _NUMBER = re.compile(r"-?\d+")
 
 @dataclass(slots=True)
 class Episode:
-    """A history: the requests that were sent, and its lines, as in a recording.
+    """A history: the requests that were sent, and the lines as in a recording.
 
     ``agreed`` is false if no state of the model allows the last answer or the lines observed with
-    it; ``certain`` is false if a bound of the model prevents this from being a proof.
+    it. ``certain`` is false if a bound of the model prevents this from being a proof.
     """
 
     requests: list[Request] = field(default_factory=list[Request])
@@ -57,7 +57,7 @@ class Episode:
     certain: bool = True
 
     def history(self, key: int) -> History:
-        """The history that `conform` would read."""
+        """Returns the history in the form that `conform` would read."""
         history = History(key)
         for source, line in self.read:
             history.sources.setdefault(source, []).append(line)
@@ -65,7 +65,9 @@ class Episode:
 
 
 class Driver:
-    """Drives one system. ``answers`` counts the answers by request, ``sent`` the requests."""
+    """Drives one system. ``answers`` counts the answers for each request, and ``sent`` is the
+    number of requests sent.
+    """
 
     def __init__(
         self, mapped: MappedModel, system: GuardedSystem, kinds: Sequence[Kind], seed: int
@@ -89,8 +91,8 @@ class Driver:
     # ------------------------------------------------------------ histories
 
     def walk(self, length: int, going_on: Callable[[], bool]) -> Episode:
-        """A history of at most ``length`` requests, at least one, while ``going_on`` returns
-        true.
+        """Sends a history of at most ``length`` requests while ``going_on`` returns true. At least
+        one request is sent if possible.
         """
 
         def chosen() -> Iterator[Request]:
@@ -103,15 +105,19 @@ class Driver:
         return self._run(chosen())
 
     def follow(self, document: TraceDocument) -> Episode:
-        """A history of the requests in a trace."""
+        """Sends a history of the requests in a trace."""
         return self._run(requests_of(document, self.possible, self.kinds))
 
     def replay(self, requests: Sequence[Request]) -> Episode:
-        """A history of some requests, without those that the model does not allow at their turn."""
+        """Sends a history of some requests, and omits each request that the model does not allow at
+        its turn.
+        """
         return self._run(request for request in requests if self.possible.predict(request))
 
     def shortened(self, episode: Episode, going_on: Callable[[], bool]) -> Episode:
-        """A shorter history that is not allowed either, if one is found."""
+        """Returns a shorter history that is not allowed either, or the same one if none is
+        found.
+        """
         best, runs = episode, 0
         size = max(1, len(best.requests) // 2)
         while size:
