@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 FORMAT = 4
 UNSIGNED_FORMAT = 3
-"""The format before signatures, in which a checksum precedes each record. It can still be read."""
+"""The format before signatures, which can still be read: a checksum precedes each record."""
 DIGESTS = "_digests"
 """The file with the sorted SHA-256 digests of a folder's records."""
 FILES = "org.apache.hadoop.mapreduce.lib.output.SequenceFileOutputFormat"
@@ -212,7 +212,7 @@ class Checkpoints:
         return [folder.at(file_name) for file_name in names]
 
     def tidy(self, saved: Saved) -> None:
-        """Removes incomplete checkpoints that killed runs left behind, but nothing that ``saved``
+        """Removes incomplete checkpoints that killed runs left, but nothing that ``saved``
         uses.
         """
         left = [name for name in self._names if name.startswith("states-")]

@@ -136,7 +136,7 @@ def _large(local: Explorer) -> bool:
 
 
 def _checkpoints(spark: SparkContext, request: Request, code: str) -> Checkpoints | None:
-    """Returns the folder in which to save the search, or None if it is not saved."""
+    """Returns the folder for saving the search, or None if it is not saved."""
     saving = request.saving
     if saving is None:
         return None
