@@ -120,8 +120,8 @@ class References:
         return tuple(sorted(spans | {other.span for other in renamed}, key=_order))
 
     def type_at(self, source: Source, offset: int) -> tuple[str, ...]:
-        """Returns the types of the innermost expression at a character offset, or those of the name
-        if no expression is there.
+        """Returns the types of the name or expression at a character offset, whichever is shorter.
+        An expression takes precedence over a name of the same length.
         """
         span = _innermost(self.types, source, offset)
         name = _innermost(self.uses, source, offset) or _innermost(

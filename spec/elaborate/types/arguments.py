@@ -1,4 +1,4 @@
-"""Checks that calls have the right number of arguments and pass them by position."""
+"""Checks that calls pass the right number of arguments, and that they pass them by position."""
 
 from __future__ import annotations
 

@@ -36,8 +36,8 @@ from fencepost.spec.text.source import Span
 
 
 def bound(context: Context, expr: ir.Expr, build: Callable[[ir.Expr], ir.Expr]) -> ir.Expr:
-    """Calls ``build`` with an expression for the value of ``expr``. The result may use it any
-    number of times, but ``expr`` is evaluated only once.
+    """Calls ``build`` with an expression that has the value of ``expr``. ``build`` may use this
+    expression any number of times; ``expr`` itself is evaluated only once.
     """
     if isinstance(expr, ir.Literal | ir.Local | ir.Variable):
         return build(expr)
@@ -47,8 +47,8 @@ def bound(context: Context, expr: ir.Expr, build: Callable[[ir.Expr], ir.Expr]) 
 
 
 def settled(expr: ir.Expr, *operands: ir.Expr) -> ir.Expr:
-    """Evaluates ``expr`` if all its operands are literals. Returns ``expr`` itself if they are not,
-    or if it has no value.
+    """Evaluates ``expr`` to a literal if all its ``operands`` are literals. Returns ``expr``
+    unchanged if they are not, or if the evaluation fails.
     """
     if not all(isinstance(operand, ir.Literal) for operand in operands):
         return expr
@@ -213,15 +213,17 @@ def widened(operand: Operand, target: Type) -> Operand:
 
 
 def size(collection: ir.Expr) -> ir.Expr:
-    """Returns the number of elements of a collection. The range of possible sizes is its type."""
+    """Builds an expression for the number of elements of a collection. Its type is the range of
+    possible sizes.
+    """
     kind = as_collection(collection.type)
     length = ir.Size(Int(0, min(most(kind), INT64_HIGH)), collection, span=collection.span)
     return settled(length, collection)
 
 
 def in_bounds(sequence: ir.Expr, index: ir.Expr) -> ir.Expr:
-    """Tests whether ``index`` is a position of ``sequence``. The test may use both of them more
-    than once.
+    """Builds the condition that ``index`` is a position of ``sequence``. The condition may contain
+    both expressions more than once.
     """
     tests: list[ir.Expr] = [ir.Less(index, size(sequence))]
     if not (isinstance(index.type, Int) and index.type.low >= 0):

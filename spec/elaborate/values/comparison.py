@@ -92,7 +92,7 @@ def _sets(context: Context, sign: str, left: ir.Expr, right: ir.Expr, span: Span
 
 
 def subset(small: ir.Expr, large: ir.Expr, span: Span) -> ir.Expr:
-    """Tests whether ``small`` is a subset of ``large``, a set of the same type."""
+    """Builds the condition that ``small`` is a subset of ``large``, a set of the same type."""
     kind = small.type
     rest = ir.SetAlgebra(kind, ir.SetOperator.DIFFERENCE, small, large, span=span)
     return ir.Equal(rest, ir.Literal(kind, (), span=span), span=span)
@@ -131,8 +131,8 @@ def membership(context: Context, node: syntax.Binary) -> Operand | None:
 
 
 def contains(context: Context, element: ir.Expr, collection: ir.Expr, span: Span) -> ir.Expr:
-    """Tests whether ``element`` is in ``collection``. The type of the element and the element type
-    of the collection must have a common type.
+    """Builds the condition that ``element`` is in ``collection``. The type of ``element`` and the
+    element type of ``collection`` must have a common type.
     """
     inner = element_of(collection.type)
     assert inner is not None

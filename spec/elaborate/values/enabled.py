@@ -188,9 +188,9 @@ def _chosen(
     role_index: Type | None,
     span: Span,
 ) -> ir.Expr:
-    """Tests whether the action is enabled with these choices. All values are evaluated. A value
-    outside the type of its parameter is never chosen, so the test is false. ``role_index`` is the
-    index type of the role if any of its processes may act.
+    """Builds the condition that the action is enabled with these choices. All values are evaluated.
+    The condition is false if a value is outside the type of its parameter, because such a value is
+    never chosen. ``role_index`` is the index type of the role if any of its processes may act.
     """
 
     def built(values: list[ir.Expr]) -> ir.Expr:

@@ -53,8 +53,8 @@ class Checker:
 
 
 def _of_small_size(context: Context, node: syntax.Expr, operand: Operand) -> Operand | None:
-    """Returns ``operand``, or None if it is a set too large to be stored as a value, which is
-    reported (F710).
+    """Returns ``operand`` unless it is a set too large to be stored as a value. In that case,
+    reports F710 and returns None.
     """
     kind = operand.type
     if not isinstance(operand.expr, ir.Universe | ir.Interval) or not isinstance(kind, Set):
