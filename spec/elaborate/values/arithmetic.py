@@ -82,7 +82,9 @@ def negated(context: Context, operand: Operand, span: Span) -> Operand | None:
 def combined(
     context: Context, operator: str, left: Operand, right: Operand, span: Span
 ) -> Operand | None:
-    """Elaborates ``left operator right`` for + - * // % | & over integers or sets."""
+    """Elaborates ``left operator right`` for + - * // % | & over integers or sets, and for + over
+    sequences.
+    """
     if isinstance(left.type, Set) and isinstance(right.type, Set) and operator in _SET_OPERATORS:
         return _sets(context, operator, left, right, span)
     if isinstance(left.type, Seq) and isinstance(right.type, Seq) and operator == "+":

@@ -345,7 +345,7 @@ def send(context: Context, node: syntax.Send) -> ir.Statement | None:
 
 
 def _tag(message: ir.Expr) -> int | None:
-    """Returns the member that a literal message belongs to, or None if the member is unknown."""
+    """Returns the index of a literal message's variant or enum member, or None if it is unknown."""
     match message:
         case ir.MakeVariant(tag=tag):
             return tag
@@ -358,7 +358,9 @@ def _tag(message: ir.Expr) -> int | None:
 
 
 def noted(context: Context, entity: ChannelEntity, content: ir.Expr, span: Span) -> None:
-    """Records the initial messages of a channel as sent, provided that their members are known."""
+    """Records the initial messages of a channel as sent if their variants or enum members are
+    known.
+    """
     inside: list[ir.Expr] = []
     for node in walk(content):
         match node:
