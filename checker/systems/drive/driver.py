@@ -239,7 +239,7 @@ class Driver:
     def _features(
         self, request: Request, answers: frozenset[str], state: State
     ) -> frozenset[Feature]:
-        """The features that a request would cover: each kind of answer, in the current
+        """Returns the features that a request would cover: each kind of answer, in the current
         situation.
         """
         name = request.kind.event.name

@@ -1,7 +1,7 @@
-"""The requests in a saved trace: messages received in its steps that a mapping can send, and steps
-that are inputs of the mapping.
+"""Extracts the requests in a saved trace: messages received in its steps that a mapping can send,
+and steps that are inputs of the mapping.
 
-Names in the trace may lack the prefix of the mapping, if the trace is from the model alone.
+Names in the trace may lack the prefix of the mapping if the trace was made from the model alone.
 """
 
 from __future__ import annotations
@@ -31,17 +31,19 @@ from fencepost.spec.core.types import (
 )
 
 MAX_ENUMERATED = 64
-"""All values of a type are tried if there are at most this many; otherwise only those mentioned."""
+"""Maximum number of values of a type that are all tried. For larger types, only the values
+mentioned in the trace are tried.
+"""
 MAX_TRIED = 20_000
-"""The number of requests that are tried for one message."""
+"""Maximum number of requests that are tried for one message."""
 _NUMBER = re.compile(r"-?\d+")
 
 
 def requests_of(
     document: TraceDocument, possible: Possible, kinds: Sequence[Kind]
 ) -> Iterator[Request]:
-    """The requests of a trace in the order of their receipt, each built for the current states of
-    the model.
+    """Yields the requests of a trace in the order of their receipt. Each request is built for the
+    current states of the model.
     """
     for step in document.steps:
         yield from _steps(step, possible, kinds)
@@ -56,7 +58,7 @@ def requests_of(
 def _sending(
     message: str, channel: str, possible: Possible, kinds: Sequence[Kind]
 ) -> Request | None:
-    """A request that puts a message into a channel."""
+    """Returns a request that puts a message into a channel, or None."""
     mapped = possible.mapped
     variables = mapped.model.variables
     channels = [n for n, variable in enumerate(variables) if _same(variable.name, channel)]
@@ -85,7 +87,7 @@ def _added(before: State, move: Move, variable: int, kind: Type) -> list[str]:
 
 
 def _steps(step: ShownStep, possible: Possible, kinds: Sequence[Kind]) -> Iterator[Request]:
-    """The request that is a step of the trace."""
+    """Yields the request that is a step of the trace, if the step is one."""
     mapped = possible.mapped
     for kind in kinds:
         if step.act.action == f"request {kind.event.name}":
@@ -107,7 +109,7 @@ def _steps(step: ShownStep, possible: Possible, kinds: Sequence[Kind]) -> Iterat
 
 
 def _asked(step: ShownStep, kind: Kind) -> Iterator[Request]:
-    """The request in a trace of a recording."""
+    """Yields the requests that agree with a step in the trace of a recording."""
     arguments = step.arguments or {}
     for request in _made(kind, _numbers(str(arguments))):
         pairs = zip(kind.asked, request.given, strict=True)
@@ -119,7 +121,7 @@ def _asked(step: ShownStep, kind: Kind) -> Iterator[Request]:
 
 
 def requests_in(history: History, kinds: Sequence[Kind]) -> list[Request]:
-    """The requests of a recorded history, source by source."""
+    """Returns the requests of a recorded history, source by source."""
     requests: list[Request] = []
     for _, _, lines, _ in history.ordered():
         for line in lines:

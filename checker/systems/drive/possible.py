@@ -1,7 +1,7 @@
-"""The exact set of states that a model may be in, given the answers and observations of a real
-system.
+"""Computes the exact set of states that a model may be in, given the answers and observations of a
+real system.
 
-It is updated with each answer, and never taken back, so that the next request can depend on it.
+The set is updated with each answer and never taken back, so that the next request can depend on it.
 """
 
 from __future__ import annotations
@@ -17,20 +17,20 @@ from fencepost.checker.systems.drive.requests import Request
 from fencepost.spec.core.types import State, Value
 
 MAX_STATES = 20_000
-"""The maximal number of pairs of a state and a position in the lines, per request."""
+"""Maximum number of pairs of a state and a position in the lines, for each request."""
 Source: TypeAlias = tuple[int, str]
 """A source: the number of its declaration, and its name."""
 _Node: TypeAlias = tuple[State, tuple[int, ...], int]
-"""A state, the number of lines read from each source, and the progress of the request: 0 not sent,
-1 waiting for its answer, 2 answered.
+"""A state, the number of lines read from each source, and the progress of the request: 0 if it has
+not been sent, 1 if it waits for its answer, and 2 if it has been answered.
 """
 
 
 class Possible:
     """The states that a model may be in.
 
-    ``cuts`` tells where a bound of the model may have removed states from the set: after that, an
-    empty set proves nothing.
+    ``cuts`` says where a bound of the model may have removed states from the set. If it is not
+    empty, an empty set of states proves nothing.
     """
 
     def __init__(self, mapped: MappedModel) -> None:
@@ -46,8 +46,8 @@ class Possible:
         self.states = frozenset(self._rest(self.mapped.initial(), self.cuts))
 
     def predict(self, request: Request) -> frozenset[str]:
-        """The answers that the model allows, as texts; for an input without an answer, its name.
-        Empty if the request cannot be sent.
+        """Returns the answers that the model allows, as texts. For an input without an answer,
+        returns the name of the event. The result is empty if the request cannot be sent.
         """
         answers: set[str] = set()
         for state in self.states:
@@ -73,7 +73,7 @@ class Possible:
         self, request: Request, asked: Source, lines: Mapping[Source, Sequence[Line]]
     ) -> bool:
         """Advances to the states after a request with its answer, which is the first line of the
-        source ``asked``, and after the observed lines. Returns whether there are any.
+        source ``asked``, and after the observed lines. Returns whether any such state exists.
         """
         sources = sorted(lines)
         rows = [lines[source] for source in sources]
@@ -99,9 +99,11 @@ class Possible:
         return bool(final_states)
 
     def sent(self, state: State, request: Request) -> list[Move]:
-        """The results of sending a request; empty if it cannot be sent."""
+        """Returns the results of sending a request. The result is empty if the request cannot be
+        sent.
+        """
         sent_fields = dict(zip(request.kind.asked, request.given, strict=True))
-        # The fields of the answer are not read here.
+        # The fields of the answer are not read for this.
         values = tuple(sent_fields.get(declared, ()) for declared in request.kind.event.fields)
         entry = self.mapped.input(request.kind.rule, values)
         return [move for _, move in self.mapped.entered([entry], state).moves]
@@ -109,7 +111,9 @@ class Possible:
     def _rest(
         self, states: Sequence[State], cuts: set[Cut], *, showing: bool = False
     ) -> set[State]:
-        """The states reachable by steps that show nothing, or (``showing``) by any steps."""
+        """Returns the states that can be reached by steps that show nothing or, with ``showing``,
+        by any steps.
+        """
         seen, todo = set(states), list(states)
         while todo and len(seen) < MAX_STATES:
             expansion = self.mapped.expansion(todo.pop())
@@ -124,14 +128,14 @@ class Possible:
 
 
 def read_values(line: Line) -> tuple[Value, ...]:
-    """The values of a line's fields that are not names."""
+    """Returns the values of those fields of a line that are not names."""
     return tuple(
         field_read.value for field_read in line.fields if isinstance(field_read, KnownValue)
     )
 
 
 class _Step:
-    """One request with its answer, and the lines observed after it."""
+    """One request with its answer, and the lines that were observed after it."""
 
     def __init__(
         self,
@@ -149,7 +153,7 @@ class _Step:
         self.at = at
 
     def from_(self, node: _Node) -> Iterator[_Node]:
-        """The nodes reached by one step of the model, or by the next line."""
+        """Yields the nodes reached by one step of the model, or by the next line."""
         state, cursors, progress = node
         expansion = self.mapped.expansion(state)
         self.possible.cuts |= expansion.cuts
@@ -161,7 +165,7 @@ class _Step:
             yield from self._event(node, source, line)
 
     def _next(self, node: _Node) -> Iterator[tuple[int, Line]]:
-        """The next lines, except a pending request."""
+        """Yields the next lines, except that of a pending request."""
         _, cursors, progress = node
         for source, row in enumerate(self.rows):
             waits = source == self.at and progress < 2
@@ -174,8 +178,8 @@ class _Step:
         rule, at = self.request.kind.rule, self.at
         line = self.rows[at][cursors[at]]
         if line.beyond:
-            # A value outside its type is not an answer of the model, but no proof against it
-            # either.
+            # A value outside its type is not an answer of the model, but it does not prove that the
+            # system is wrong either.
             self.possible.cuts.update(Cut(why) for why in line.beyond)
             return
         values = read_values(line)
@@ -189,7 +193,7 @@ class _Step:
         yield from self._entered(rule, values, node, at, 1 if waits else 2)
 
     def _event(self, node: _Node, source: int, line: Line) -> Iterator[_Node]:
-        """Lets an observed event act on the model, or skips it if tolerated."""
+        """Lets an observed event act on the model, or skips the event if it is tolerated."""
         state, cursors, progress = node
         values = read_values(line)
         for number, toleration in enumerate(self.mapped.recording.tolerated):
@@ -205,7 +209,7 @@ class _Step:
     def _entered(
         self, rule: int, values: tuple[Value, ...], node: _Node, source: int, progress: int
     ) -> Iterator[_Node]:
-        """Lets an event act on the model; one that waits for its answer is not read yet."""
+        """Lets an event act on the model. An event that waits for its answer is not read yet."""
         state, cursors, before = node
         waits = before == 0 and progress == 1
         entered = self.mapped.entered([self.mapped.input(rule, values)], state)
@@ -214,7 +218,7 @@ class _Step:
             yield from self._shown(move, cursors if waits else _advanced(cursors, source), progress)
 
     def _shown(self, move: Move, cursors: tuple[int, ...], progress: int) -> Iterator[_Node]:
-        """The ways to match the next lines with the events of a step."""
+        """Yields the ways to match the next lines with the events of a step."""
         if not move.shown:
             yield move.state, cursors, progress
             return

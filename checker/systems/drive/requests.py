@@ -1,7 +1,8 @@
-"""Requests to a real system: the kinds that a mapping provides, and the values of their fields.
+"""Generates requests to a real system: the kinds that a mapping provides, and values for their
+fields.
 
-Values are taken from the current state of the model: those that occur, their neighbours, and the
-bounds of their types.
+Values are based on the current state of the model: values that occur in the state, their
+neighbours, and the bounds of their types.
 """
 
 from __future__ import annotations
@@ -32,15 +33,15 @@ from fencepost.spec.records import dataclass
 from fencepost.spec.text.problem import Problem, Rejected, listing
 
 MAX_ENUMERATED = 8
-"""All values of a type are tried if there are at most this many."""
+"""Maximum number of values of a type that are all tried."""
 LIKELY, UNLIKELY = 6, 1
-"""The weights of values that occur in the state, and of others."""
+"""Weights of values that occur in the state, and of other values."""
 
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A kind of request: the input of the mapping and its event, both by number, and the fields
-    that the request provides; the other fields are its answer.
+    """A kind of request: the numbers of the input in the mapping and of its event, the event
+    itself, and the fields that the request provides. The other fields of the event are the answer.
     """
 
     rule: int
@@ -67,7 +68,9 @@ class Request:
 
 
 def kinds(recording: Recording, path: str) -> list[Kind]:
-    """The kinds of requests of a mapping. Raises `Rejected` if the mapping cannot be driven."""
+    """Returns the kinds of requests of a mapping. Raises `Rejected` if the mapping cannot be
+    driven.
+    """
     if recording.bindings:
         names = listing([declared.name for declared in recording.bindings], "and")
         message = f"{path} binds names ({names}), but requests use values of the model"
@@ -96,8 +99,8 @@ def kinds(recording: Recording, path: str) -> list[Kind]:
 def proposed(
     kind: Kind, state: State, model: ir.Model, heard: Sequence[Json], random: Random
 ) -> Request:
-    """A request of a kind; values that occur in a state or in the last answer (``heard``) are
-    preferred.
+    """Proposes a request of a kind. Values that occur in the state or in the last answer
+    (``heard``) are preferred.
     """
     occurring: dict[Type, list[Value]] = {}
     for variable, value in zip(model.variables, state, strict=True):

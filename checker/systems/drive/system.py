@@ -1,8 +1,8 @@
-"""The interface between the driver and a real system: an object with three methods, written by the
-user.
+"""Defines the interface between the driver and a real system: an object with three methods that the
+user writes.
 
-Its values are JSON, as in the lines of a recording. It is foreign code, so its errors are reported
-as problems with their location.
+The values of the interface are JSON, as in the lines of a recording. Since the object is foreign
+code, its errors are reported as problems with their location.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from fencepost.spec.text.problem import Problem, Rejected, listing, suggestion
 
 METHODS = ("reset", "send", "observe")
 SHIPPED = {"kafka": "fencepost.checker.systems.kafka.brokers:Brokers"}
-"""Systems with a short name."""
+"""Systems that have a short name."""
 
 
 @runtime_checkable
@@ -35,25 +35,27 @@ class System(Protocol):
     """
 
     def reset(self) -> None:
-        """Begins a new history, with the system in the state of the model's initial state."""
+        """Begins a new history. The system must then be in a state that corresponds to the model's
+        initial state.
+        """
         ...
 
     def send(self, request: str, fields: Mapping[str, Json]) -> Mapping[str, Json] | None:
-        """Performs an event of the mapping, given by its name ``request``, and returns when it is
-        done. Returns the other fields of the event, which are the answer ({} if there are none), or
-        None if this request is not possible now and nothing was done.
+        """Performs the event of the mapping with the name ``request``, and returns when it is done.
+        Returns the other fields of the event, which are the answer ({} if there are none). Returns
+        None if the request is not possible now and nothing was done.
         """
         ...
 
     def observe(self) -> Iterable[Mapping[str, Json]]:
-        """The lines that the system has logged since the last call, without requests and their
-        answers, in order for each source.
+        """Returns the lines that the system has logged since the last call, in order for each
+        source. Requests and their answers are not included.
         """
         ...
 
 
 def system(where: str, options: Mapping[str, str]) -> System:
-    """The system ``FILE.py:NAME`` or ``MODULE:NAME``, created with its options. Raises
+    """Creates the system ``FILE.py:NAME`` or ``MODULE:NAME`` with its options. Raises
     `Rejected`.
     """
     module_name, colon, name = SHIPPED.get(where, where).rpartition(":")
@@ -98,8 +100,9 @@ def _kinds(signature: inspect.Signature) -> set[object]:
 
 
 class GuardedSystem:
-    """A system whose errors are reported as F853. If it has a method ``close``, it is closed; if it
-    has a method ``weight``, this gives the frequency of each request.
+    """A system whose errors are reported as F853. If the inner system has a method ``close``, it is
+    called to close the system. If it has a method ``weight``, that method gives the frequency of
+    each request.
     """
 
     def __init__(self, inner: System) -> None:
@@ -114,7 +117,7 @@ class GuardedSystem:
             getattr(self._inner, "close", lambda: None)()
 
     def weight(self, request: str) -> float:
-        """The frequency of a request relative to others; 0 means never."""
+        """Returns the frequency of a request relative to others; 0 means never."""
         with _their_code(f"weight of {request}"):
             weigh: Callable[[str], object] | None = getattr(self._inner, "weight", None)
             weight = 1.0 if weigh is None else weigh(request)
@@ -150,7 +153,7 @@ def _module(module_name: str) -> ModuleType:
     if spec is None or spec.loader is None:
         raise ImportError(f"{module_name} is not a Python file")
     module = importlib.util.module_from_spec(spec)
-    # Dataclasses look up their module there.
+    # Dataclasses look up their module in this table.
     sys.modules[name] = module
     spec.loader.exec_module(module)
     return module
@@ -169,6 +172,6 @@ def _their_code(caller: str) -> Generator[None]:
 
 
 def _where(frames: Sequence[traceback.FrameSummary]) -> str:
-    """The location of the innermost frame in the foreign code."""
+    """Returns the location of the innermost frame in the foreign code."""
     theirs = [frame for frame in frames if not frame.filename.startswith("<frozen")]
     return f" ({theirs[-1].filename}:{theirs[-1].lineno})" if len(theirs) > 1 else ""

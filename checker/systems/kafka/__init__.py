@@ -1,1 +1,1 @@
-"""Kafka: recordings of its logs, and brokers as a system that can be driven."""
+"""Support for Kafka: recordings of its logs, and brokers as a system that can be driven."""

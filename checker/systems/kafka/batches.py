@@ -1,4 +1,5 @@
-"""Record batches of Kafka's log format 2: headers, and keys and values of records.
+"""Reads record batches of Kafka's log format 2: their headers, and the keys and values of their
+records.
 
 Payloads are only read by `records`.
 """
@@ -12,23 +13,25 @@ from fencepost.spec.records import dataclass
 
 _HEADER = Struct(">qiibIhiqqqhii")
 _LENGTH_FROM = 12
-"""The length field of a batch does not count the bytes up to its own end."""
+"""Offset in a batch from which its length field counts; the bytes up to the end of this field are
+not included.
+"""
 _CHECKED_FROM = 21
-"""The checksum covers the bytes from here on."""
+"""Offset in a batch from which the checksum covers the bytes."""
 _COMPRESSED, _TRANSACTIONAL, _CONTROL = 0x07, 0x10, 0x20
 _POLYNOMIAL = 0x82F63B78
 
 
 class Undecodable(Exception):
-    """The bytes are not a log of a known format; the text says why."""
+    """Signals that bytes are not a log of a known format. The text says why."""
 
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """A record batch. ``time`` is the latest timestamp in ms since 1970; ``count`` is the number of
-    records.
+    """A record batch. ``time`` is the latest timestamp in ms since 1970, and ``count`` is the
+    number of records.
 
-    ``start`` and ``end`` are its position in the bytes it was read from.
+    ``start`` and ``end`` are the position of the batch in the bytes that it was read from.
     """
 
     offset: int
@@ -58,13 +61,13 @@ class Batch:
 
     @property
     def whole(self) -> bool:
-        """Whether compaction has removed none of its records."""
+        """Whether the batch is complete, so that compaction has removed none of its records."""
         return self.count == self.last_offset - self.offset + 1
 
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """A record of a batch."""
+    """A record in a batch."""
 
     offset: int
     key: bytes | None
@@ -72,8 +75,8 @@ class Record:
 
 
 def batches(data: bytes | memoryview, start: int = 0) -> Iterator[Batch]:
-    """The complete batches in ``data``, up to the first incomplete one or zeros. Raises
-    `Undecodable`.
+    """Yields the complete batches in ``data``, up to the first incomplete batch or a block of
+    zeros. Raises `Undecodable`.
     """
     while start + _HEADER.size <= len(data):
         (
@@ -97,7 +100,7 @@ def batches(data: bytes | memoryview, start: int = 0) -> Iterator[Batch]:
 
 
 def records(data: bytes | memoryview, batch: Batch) -> Iterator[Record]:
-    """The records of an uncompressed batch. Raises `Undecodable`."""
+    """Yields the records of an uncompressed batch. Raises `Undecodable`."""
     whole = bytes(data[batch.start : batch.end])
     if batch.compressed:
         raise Undecodable(f"the batch of offset {batch.offset} is compressed")
@@ -126,11 +129,11 @@ class Reader:
         self.at = 0
 
     def number(self, size: int) -> int:
-        """A signed number of ``size`` bytes."""
+        """Reads a signed number of ``size`` bytes."""
         return int.from_bytes(self.take(size), "big", signed=True)
 
     def varint(self) -> int:
-        """An unsigned varint."""
+        """Reads an unsigned varint."""
         value = shift = 0
         while shift < 70:
             (byte,) = self.take(1)
@@ -141,12 +144,12 @@ class Reader:
         raise Undecodable("a number is longer than ten bytes")
 
     def zigzag(self) -> int:
-        """A signed (zigzag) varint."""
+        """Reads a signed (zigzag) varint."""
         value = self.varint()
         return value >> 1 ^ -(value & 1)
 
     def some(self, size: int) -> bytes | None:
-        """``size`` bytes, or None if ``size`` is -1."""
+        """Reads ``size`` bytes, or returns None if ``size`` is negative."""
         return None if size < 0 else self.take(size)
 
     def take(self, size: int) -> bytes:
@@ -176,7 +179,7 @@ _TABLE = _table()
 
 
 def _crc32c(data: bytes) -> int:
-    """Castagnoli's CRC-32, the checksum of batches."""
+    """Computes Castagnoli's CRC-32, which is the checksum of batches."""
     value = 0xFFFFFFFF
     for byte in data:
         value = _TABLE[(value ^ byte) & 255] ^ value >> 8

@@ -1,7 +1,7 @@
-"""Kafka brokers as a driven system.
+"""Kafka brokers as a system that can be driven.
 
-It sends the requests of `conform_answers_v1` and `conform_answers_v2` one at a time, each after the
-brokers have settled, and injects outages between them.
+The requests of `conform_answers_v1` and `conform_answers_v2` are sent one at a time, each after the
+brokers have settled. Outages are injected between them.
 """
 
 from __future__ import annotations
@@ -33,42 +33,44 @@ from fencepost.checker.systems.kafka.requests import ADMINISTRATOR, Connection
 from fencepost.checker.systems.kafka.transaction_log import written
 
 PARTITIONS = 2
-"""The number of partitions of the topic; the next number denotes the group's partition of
-`__consumer_offsets`.
+"""The number of partitions of the topic. As the number of a partition, this denotes the group's
+partition of `__consumer_offsets`.
 """
 REST, LONG = 3.0, 30.0
-"""Seconds after which an incomplete transaction is considered settled: if a partition may have
-refused its marker, and in all cases.
+"""Seconds after which an incomplete transaction is considered settled. The first limit applies if a
+partition may have refused its marker, and the second in all other cases.
 """
 MAX_PIPELINED = 200
-"""Maximum number of pipelined requests whose answers are independent."""
+"""Maximum number of pipelined requests whose answers are independent of each other."""
 LEVELS = {"V1": 1, "V2": 2}
-"""``transaction.version`` for each protocol of the models."""
+"""The ``transaction.version`` for each protocol of the models."""
 _FEATURE = "transaction.version"
 _WRITE_TXN_MARKERS = 27
 """The API key of WriteTxnMarkers."""
 _TIMEOUT = 900_000
-"""The transaction timeout in ms: the maximum of the default configuration."""
+"""The transaction timeout in ms. This is the maximum of the default configuration."""
 _PENDING = ("PrepareCommit", "PrepareAbort", "PrepareEpochFence")
 BEFALLS = ("killed", "put", "stopped", "continued", "level", "joined", "left", "moved")
 OF_GROUPS = ("add_offsets", "txn_offset_commit", "fetch_offsets", "joined", "left")
 _OF_LEADERS = ("produce", "marker", "late_marker", "txn_offset_commit")
 _OFTEN = {"txn_offset_commit": 5.0, "fetch_offsets": 0.5, "joined": 0.4, "left": 0.2}
-"""Weights of requests to a group; most commits are refused because of their arguments."""
+"""Weights of requests to a group. They make commits frequent, because most commits are refused due
+to their arguments.
+"""
 _OBSERVER = "observer"
 """The client that describes transactions."""
 
 
 class Brokers:
-    """The cluster at ``bootstrap`` (HOST:PORT), with a ``topic`` of two partitions, created if
-    necessary.
+    """The cluster at ``bootstrap`` (HOST:PORT), with a ``topic`` of two partitions that is created
+    if necessary.
 
-    Each history uses a transactional id of its own with two client instances at a time: an
-    InitProducerId without a producer id comes from a new instance, which replaces the older one.
-    ``first_epoch`` is the initial epoch of its producer id, reached by requests. ``stranger`` is
-    the number of a producer id that does not exist: MaxProducerId of the checks. With
-    ``groups=yes`` each history has a consumer group that commits offsets in its transactions. The
-    other options are those of `Outages`.
+    Each history uses its own transactional id, with two client instances at a time. An
+    InitProducerId without a producer id comes from a new instance, which replaces the older of the
+    two. ``first_epoch`` is the initial epoch of the producer id, which is reached by requests.
+    ``stranger`` is the number of a producer id that does not exist, which is MaxProducerId of the
+    checks. With ``groups=yes``, each history has a consumer group that commits offsets in its
+    transactions. The other options are those of `Outages`.
     """
 
     def __init__(
@@ -122,7 +124,9 @@ class Brokers:
     # ------------------------------------------------------------ what a driver asks
 
     def reset(self) -> None:
-        """Starts a history with a new transactional id, whose first producer id has number 0."""
+        """Starts a history with a new transactional id. The first producer id of this history has
+        number 0.
+        """
         with plainly():
             self._repair()
             self._name = self._fresh_name()
@@ -175,7 +179,7 @@ class Brokers:
         return ()
 
     def weight(self, request: str) -> float:
-        """The relative frequency of a request or outage; slow ones are rare."""
+        """Returns the relative frequency of a request or outage. Slow ones are rare."""
         if request in OF_GROUPS and not self._grouped:
             return 0.0
         return _OFTEN.get(request) or self._outages.weight(request)
@@ -190,8 +194,8 @@ class Brokers:
     # ------------------------------------------------------------ requests
 
     def _sayable(self, request: str, arguments: Mapping[str, Any]) -> bool:
-        """Whether the request can be made: its identity exists, and the history has a group if
-        required.
+        """Checks whether the request can be made: its identity must exist, and the history must
+        have a group if the request needs one.
         """
         if not self._grouped and (request in OF_GROUPS or arguments.get("p") == PARTITIONS):
             return False
@@ -246,7 +250,7 @@ class Brokers:
         return 5 if self._protocol == 2 else 3
 
     def _leader(self, p: int) -> int:
-        """The leader of a partition by its number in the model."""
+        """Returns the leader of a partition, given the number of the partition in the model."""
         return self._group.leader if p == PARTITIONS else self._leaders[p]
 
     def _where(self, p: int) -> tuple[str, int]:
@@ -255,7 +259,7 @@ class Brokers:
     # ------------------------------------------------------------ what befalls brokers
 
     def _befalls(self, outage: str, arguments: Mapping[str, Any]) -> bool:
-        """Injects an outage; returns whether the options allow it."""
+        """Injects an outage. Returns whether the options allow it."""
         match outage:
             case "killed":
                 return self._killed()
@@ -276,7 +280,7 @@ class Brokers:
         if not self._outages.kill:
             return False
         watched = self._nodes.first
-        # Noted first, so that `_repair` undoes it after an interrupt.
+        # The outage is recorded first, so that `_repair` undoes it after an interrupt.
         self._down = True
         run(self._outages.kill)
         until(watched.is_closed, f"`{self._outages.kill}` has killed the broker")
@@ -289,7 +293,7 @@ class Brokers:
         return True
 
     def _start_again(self, by_command: bool) -> None:
-        """Waits until the broker is ready; it is started first if ``by_command`` is set."""
+        """Waits until the broker is ready. With ``by_command``, starts the broker first."""
         self._nodes.close()
         if by_command:
             run(self._outages.start)
@@ -298,7 +302,9 @@ class Brokers:
         self._begin()
 
     def _put(self, arguments: Mapping[str, Any]) -> bool:
-        """Writes a record into the transaction log and restarts the coordinator, which reads it."""
+        """Writes a record into the transaction log and restarts the coordinator, which then reads
+        the record.
+        """
         previous_known = arguments["previous"] == -1 or self._ids.knows(arguments["previous"])
         if not self._outages.kill or not self._ids.knows(arguments["pid"]) or not previous_known:
             return False
@@ -333,7 +339,7 @@ class Brokers:
     def _stop(self, p: int) -> bool:
         if self._second is None or self._leader(p) != self._second:
             return False
-        # Noted first, so that `_repair` undoes it after an interrupt.
+        # The outage is recorded first, so that `_repair` undoes it after an interrupt.
         self._stopped.add(p)
         run(self._outages.pause)
         return True
@@ -366,7 +372,7 @@ class Brokers:
     def _set_level(self, level: int) -> bool:
         first = self._nodes.first
         lowered = level < self._level
-        # Noted first, so that `_repair` undoes it after an interrupt.
+        # The outage is recorded first, so that `_repair` undoes it after an interrupt.
         self._level = level
         check(first, first.ask(requests.set_feature(_FEATURE, level, lowered)))
         running = [
@@ -383,9 +389,9 @@ class Brokers:
         return _transaction_version(answer) == level
 
     def _repair(self) -> None:
-        """Undoes outages."""
+        """Undoes all outages."""
         if self._down:
-            # The broker may or may not have been killed and restarted.
+            # The broker may have been killed and restarted already, or not.
             self._start_again(bool(self._outages.start) and not self._nodes.answer())
         if self._stopped:
             run(self._outages.resume)
@@ -400,8 +406,8 @@ class Brokers:
     # ------------------------------------------------------------ the cluster
 
     def _begin(self) -> None:
-        """Waits until the brokers are ready: a new broker is not at first, nor the leaders of a new
-        topic.
+        """Waits until the brokers are ready. A new broker needs some time for this, and so do the
+        leaders of a new topic.
         """
         numbers = self._first_numbers()
         where = [[numbers[0]], [numbers[0] if self._second is None else self._second]]
@@ -419,7 +425,7 @@ class Brokers:
         self._warm_up(self._fresh_name())
 
     def _warm_up(self, name: str) -> None:
-        """Runs a transaction of another id that writes to both partitions."""
+        """Runs a transaction with another id that writes to both partitions."""
         done = self._nodes.done
         coordinator = self._nodes.to(self._nodes.coordinator(name), _OBSERVER)
         init_answer = done(coordinator, partial(requests.init_producer_id, name))
@@ -433,7 +439,9 @@ class Brokers:
         done(coordinator, partial(requests.end_txn, *who, False, self._version_of_end))
 
     def _first_numbers(self) -> list[int]:
-        """The brokers, with the leader of the first partition first."""
+        """Returns the numbers of the brokers that may lead the first partition: all brokers except
+        the second one, if others exist.
+        """
         self._nodes.coordinator(self._name)
         self._nodes.leaders(TRANSACTION_LOG)
         numbers = self._nodes.numbers
@@ -444,7 +452,7 @@ class Brokers:
         return [number for number in numbers if number != self._second] or numbers
 
     def _fresh_name(self) -> str:
-        """A transactional id that the second broker does not coordinate."""
+        """Returns a transactional id that the second broker does not coordinate."""
         for _ in range(100):
             self._histories += 1
             name = f"fencepost-{os.getpid()}-{time.time_ns()}-{self._histories}"
@@ -464,8 +472,9 @@ class Brokers:
     def _come_to_rest(self) -> None:
         """Waits until the transaction is complete or cannot progress.
 
-        If a partition refuses a marker, the coordinator gives up, so a transaction whose state
-        stays the same has settled, as has one whose markers all wait for a stopped leader.
+        If a partition refuses a marker, the coordinator gives up. A transaction whose state stays
+        the same has therefore settled, and so has a transaction whose markers all wait for a
+        stopped leader.
         """
         began = time.monotonic()
         coordinator = self._coordinator.connection(_OBSERVER)
@@ -480,7 +489,7 @@ class Brokers:
                 description.producer_epoch,
             )
             if now[0] not in _PENDING:
-                # A producer id that the coordinator chose by itself gets a number.
+                # A producer id that the coordinator chose without a request gets a number as well.
                 self._ids.number_of(description.producer_id)
             open_ = {
                 self._numbered(pending_topic, p)
@@ -501,7 +510,9 @@ class Brokers:
         return p if topic.topic == self._topic else PARTITIONS
 
     def _may_be_refused(self, partitions: set[int], id_: int, epoch: int) -> bool:
-        """Whether a partition has seen an epoch that is not below the marker's."""
+        """Checks whether a partition may refuse a marker, because it has seen an epoch that is not
+        below the epoch of the marker.
+        """
         highest = max((self._epochs.get((p, id_), -1) for p in partitions), default=-1)
         return self._was_put or highest >= epoch + (self._protocol == 1)
 
@@ -520,7 +531,7 @@ class Brokers:
 
 
 def _pair(request: str, arguments: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """The producer id and epoch that a request names, if any."""
+    """Returns the producer id and the epoch that a request names, or None."""
     if request == "init":
         return cast("Mapping[str, Any] | None", arguments["expected"])
     return (
@@ -531,7 +542,7 @@ def _pair(request: str, arguments: Mapping[str, Any]) -> Mapping[str, Any] | Non
 
 
 def _transaction_version(answer: Any) -> int:
-    """The broker's level of the feature. Raises `Unreachable`."""
+    """Returns the broker's level of the feature. Raises `Unreachable`."""
     levels = {
         feature.name: feature.max_version_level for feature in answer.finalized_features or ()
     }

@@ -1,6 +1,6 @@
 """Read-only access to a running cluster: Fetch with read_uncommitted, including control records.
 
-The client library's connections are confined to this module; its results are converted to typed
+The client library's connections are only used in this module, which converts their results to typed
 values.
 """
 
@@ -19,24 +19,25 @@ from fencepost.checker.systems.kafka.recorder import Round
 LATEST, EARLIEST = -1, -2
 _AT_ONCE = 16 << 20
 MAX_ANSWER = 100 << 20
-"""Maximum size of a response in bytes, since the client library allocates what a broker announces.
-Fetch returns the first batch even if it is larger, so this also limits batches.
+"""Maximum size of a response, in bytes. The client library allocates the size that a broker
+announces. Fetch returns the first batch even if it is larger than requested, so this also limits
+the size of batches.
 """
 _PATIENCE = 30_000
 GREETING = 10.0
-"""Seconds for the first response of the first broker: a stopped process accepts connections, but
-does not answer.
+"""Seconds to wait for the first response of the first broker. A stopped process accepts
+connections, but does not answer.
 """
 _DEFAULT_PORT = 9092
 MAX_PORT = 65_535
 
 
 class Unreachable(Exception):
-    """The cluster does not answer properly; the text says what was requested."""
+    """Signals that the cluster does not answer properly. The text says what was requested."""
 
 
 def address(where: str) -> tuple[str, int]:
-    """Parses HOST:PORT, with IPv6 addresses in brackets. Raises `Unreachable`."""
+    """Parses HOST:PORT; IPv6 addresses are in brackets. Raises `Unreachable`."""
     host, colon, port = where.strip().rpartition(":")
     inner = host[1:-1] if host.startswith("[") and host.endswith("]") else host
     named = colon and inner and (":" not in inner or inner != host)
@@ -46,8 +47,8 @@ def address(where: str) -> tuple[str, int]:
 
 
 def _someone_listens(bootstrap: Sequence[str]) -> None:
-    """Raises `Unreachable` with the reasons unless some address accepts a connection: the client
-    library does not report reasons.
+    """Raises `Unreachable` with the reasons if no address accepts a connection. The client library
+    does not report reasons.
     """
     reasons: list[str] = []
     for where in bootstrap:
@@ -66,12 +67,12 @@ def _someone_listens(bootstrap: Sequence[str]) -> None:
 
 
 def silent(where: str, seconds: float) -> str:
-    """The message for a broker that does not answer."""
+    """Returns the message for a broker that does not answer."""
     return f"{where} has not answered within {seconds:.0f} s: is the broker stopped?"
 
 
 class Cluster:
-    """A connection to a cluster that only reads."""
+    """A connection to a cluster that is only used for reading."""
 
     def __init__(self, bootstrap: Sequence[str], settings: Mapping[str, str]) -> None:
         self._fetch: Any = import_module("kafka.protocol.consumer.fetch")
@@ -98,8 +99,8 @@ class Cluster:
         self._client.close()
 
     def partitions(self, topics: Sequence[str]) -> list[str]:
-        """The partitions of topics and of the transaction log, as names of sources. Raises
-        `Unreachable`.
+        """Returns the partitions of the given topics and of the transaction log, as names of
+        sources. Raises `Unreachable`.
         """
         sources: list[str] = []
         for topic in sorted({TRANSACTION_LOG, *topics}):
@@ -110,7 +111,9 @@ class Cluster:
         return sources
 
     def ends(self, sources: Sequence[str], at: int = LATEST) -> dict[str, int]:
-        """The end offsets of logs, or the start offsets with ``EARLIEST``. Raises `Unreachable`."""
+        """Returns the end offsets of logs or, with ``EARLIEST``, their start offsets. Raises
+        `Unreachable`.
+        """
         offsets: dict[str, int] = {}
         leaders: dict[int, list[str]] = {}
         for source in sources:
@@ -147,7 +150,7 @@ class Cluster:
         return offsets
 
     def rounds(self, sources: Sequence[str], count: int) -> list[Round]:
-        """The end offsets of logs, ``count`` times."""
+        """Requests the end offsets of logs ``count`` times."""
         mine = [source for source in sources if of_transactions(source)]
         others = [source for source in sources if not of_transactions(source)]
         result: list[Round] = []
@@ -160,7 +163,7 @@ class Cluster:
         return result
 
     def read(self, source: str, end: int) -> Iterator[tuple[Batch, list[Entry]]]:
-        """The batches of a log up to an offset, with their entries. Raises `Unreachable` and
+        """Yields the batches of a log up to an offset, with their entries. Raises `Unreachable` and
         `Undecodable`.
         """
         topic, number = _split(source)
@@ -241,7 +244,7 @@ class Cluster:
 
 
 class ClusterLog:
-    """The log of a partition of a running cluster, up to an offset."""
+    """The log of a partition in a running cluster, up to an offset."""
 
     def __init__(self, cluster: Cluster, source: str, end: int) -> None:
         self.source = source

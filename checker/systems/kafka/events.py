@@ -1,7 +1,7 @@
-"""The log of a partition as lines of a recording: records of the transaction coordinator, and
-headers of transactional batches and markers.
+"""Converts the log of a partition to lines of a recording: records of the transaction coordinator,
+and headers of transactional batches and markers.
 
-Lines contain no payloads; for committed offsets they contain the group.
+The lines contain no payloads. For committed offsets, they contain the group.
 """
 
 from __future__ import annotations
@@ -22,8 +22,9 @@ Json = int | str | bool | list[str]
 class Entry:
     """A log entry: its offset, and the line of a recording that describes it.
 
-    ``id`` is the transactional id of a coordinator's record; None in a data partition. An empty
-    ``line`` is a tombstone: the coordinator has forgotten the id.
+    ``id`` is the transactional id if the entry is a record of the coordinator, and None in a data
+    partition. An empty ``line`` denotes a tombstone, which means that the coordinator has forgotten
+    the id.
     """
 
     offset: int
@@ -36,13 +37,13 @@ def topic_of(source: str) -> str:
 
 
 def of_transactions(source: str) -> bool:
-    """Whether a source is a partition of the transaction log."""
+    """Checks whether a source is a partition of the transaction log."""
     return topic_of(source) == TRANSACTION_LOG
 
 
 def entries(data: bytes | memoryview, source: str) -> Iterator[tuple[Batch, list[Entry]]]:
-    """The batches in ``data`` with their entries; none for an empty or non-transactional batch.
-    Raises `Undecodable`.
+    """Yields the batches in ``data`` with their entries. An empty or non-transactional batch has no
+    entries. Raises `Undecodable`.
     """
     is_coordinator_log = of_transactions(source)
     for batch in batches(data):
@@ -95,8 +96,8 @@ def _of_partition(data: bytes | memoryview, batch: Batch, source: str) -> Entry:
 
 
 def _group(key: bytes | None) -> str | None:
-    """The consumer group of an offset's key (OffsetCommitKey 0 and 1); None for other kinds of
-    keys.
+    """Returns the consumer group in the key of an offset (OffsetCommitKey 0 and 1), or None for
+    other kinds of keys.
     """
     if key is None:
         return None

@@ -1,4 +1,4 @@
-"""Requests to consumer groups; `requests` has those of transactions."""
+"""Builds requests to consumer groups. `requests` builds those about transactions."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 _PROTOCOL = "consumer", "range"
 _LONG = 1_800_000
-"""The session timeout in ms: the maximum of the default configuration."""
+"""The session timeout in ms. This is the maximum of the default configuration."""
 
 
 def _groups() -> Any:
@@ -24,7 +24,7 @@ def find_coordinator(group: str) -> Any:
 
 
 def add_offsets(name: str, producer_id: int, epoch: int, group: str) -> Any:
-    """AddOffsetsToTxn."""
+    """Builds AddOffsetsToTxn."""
     return _transactions().AddOffsetsToTxnRequest[3](
         transactional_id=name, producer_id=producer_id, producer_epoch=epoch, group_id=group
     )
@@ -41,7 +41,7 @@ def commit_offset(
     offset: int,
     version: int = 5,
 ) -> Any:
-    """TxnOffsetCommit of an offset of partition 0."""
+    """Builds TxnOffsetCommit for an offset of partition 0."""
     request = _transactions().TxnOffsetCommitRequest
     topics = request.TxnOffsetCommitRequestTopic
     partition = topics.TxnOffsetCommitRequestPartition(
@@ -60,7 +60,7 @@ def commit_offset(
 
 
 def fetch_offset(group: str, topic: str) -> Any:
-    """OffsetFetch of the stable offset of partition 0."""
+    """Builds OffsetFetch for the stable offset of partition 0."""
     request = _groups().OffsetFetchRequest
     group_type = request.OffsetFetchRequestGroup
     topics = [group_type.OffsetFetchRequestTopics(name=topic, partition_indexes=[0])]
@@ -68,7 +68,9 @@ def fetch_offset(group: str, topic: str) -> Any:
 
 
 def join(group: str, member: str, metadata: bytes) -> Any:
-    """JoinGroup; ``member`` is "" for a new member. Changed ``metadata`` triggers a rebalance."""
+    """Builds JoinGroup. ``member`` is "" for a new member. If ``metadata`` has changed, the request
+    triggers a rebalance.
+    """
     kind, protocol = _PROTOCOL
     request = _groups().JoinGroupRequest
     return request[5](
@@ -83,7 +85,7 @@ def join(group: str, member: str, metadata: bytes) -> Any:
 
 
 def sync(group: str, member: str, generation: int) -> Any:
-    """SyncGroup of the leader, which is the only member."""
+    """Builds SyncGroup for the leader, which is the only member."""
     request = _groups().SyncGroupRequest
     return request[3](
         group_id=group,

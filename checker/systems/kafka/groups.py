@@ -1,8 +1,8 @@
-"""The coordinators of a history: of a transactional id, of producer ids, and of the consumer group.
+"""Tracks the coordinator of a history's transactional id, its producer ids, and its consumer group.
 
 The coordinator of a transactional id is the broker that leads the id's partition of the transaction
-log; it can be moved to another broker. The group has at most one member at a time, with members and
-generations numbered as in the model.
+log. It can be moved to another broker. The group has at most one member at a time; members and
+generations are numbered as in the model.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from fencepost.checker.systems.kafka.requests import Connection
 from fencepost.checker.systems.kafka.transaction_log import partition_of
 
 _STRANGE = 1_000
-"""Offset for numbers of generations that do not exist."""
+"""Offset that is added to the numbers of generations that do not exist."""
 _LOADED = ("NONE", "UNSTABLE_OFFSET_COMMIT")
 _ID_REQUIRED = "MEMBER_ID_REQUIRED"
 
 
 class Group:
-    """A new group. ``leader`` is its coordinator, ``partition`` its partition of
+    """A new group. ``leader`` is its coordinator, and ``partition`` is its partition of
     `__consumer_offsets`.
     """
 
@@ -49,22 +49,24 @@ class Group:
         )
 
     def member(self, number: int) -> str:
-        """The id of a member, also after it has left; -1 denotes none."""
+        """Returns the id of a member, even if the member has left. The number -1 denotes no
+        member.
+        """
         return "" if number == -1 else self._ids.get(number, f"nobody-{number}")
 
     def generation(self, number: int) -> int:
-        """The generation with a number of the model."""
+        """Returns the generation that has this number in the model."""
         if number < len(self._generations):
             return -1 if number == -1 else self._generations[number]
         return max(self._generations, default=0) + _STRANGE + number
 
     def joined(self, number: int) -> None:
-        """Makes a member join, as the only member."""
+        """Makes a member join. It then is the only member."""
         if self._member != number:
             self.left()
             self._ids.pop(number, None)
         connection = self._connection(f"member-{number}")
-        # Changed metadata, so that a rejoining member starts a new generation, too.
+        # The metadata is changed so that a rejoining member starts a new generation, too.
         metadata = len(self._generations).to_bytes(4, "big")
         id_ = self._ids.get(number, "")
         answer = connection.ask(group_requests.join(self.name, id_, metadata))
@@ -78,7 +80,7 @@ class Group:
         check(connection, connection.ask(synced))
 
     def left(self) -> None:
-        """Makes the member leave, if there is one."""
+        """Makes the member leave, if the group has one."""
         if self._member is not None:
             connection = self._connection(f"member-{self._member}")
             left = group_requests.leave(self.name, self._ids[self._member])
@@ -86,12 +88,12 @@ class Group:
             self._member = None
 
     def fetched(self, who: str) -> dict[str, Any]:
-        """The answer to a fetch of the stable offset."""
+        """Returns the answer to a fetch of the stable offset."""
         connection = self._connection(who)
         answer = connection.ask(group_requests.fetch_offset(self.name, self._topic))
         error = connection.error(answer)
         if error != "NONE":
-            # An error of the group has no partitions.
+            # A response with an error of the group contains no partitions.
             return {"error": error, "offset": -1}
         every = (group.topics for group in answer.groups)
         offsets = [
@@ -104,7 +106,7 @@ class Group:
         return {"error": error, "offset": offsets[0].committed_offset}
 
     def commit(self, who: tuple[str, int, int], arguments: dict[str, Any], version: int) -> Any:
-        """TxnOffsetCommit for a transactional id, producer id and epoch."""
+        """Builds TxnOffsetCommit for a transactional id, a producer id and an epoch."""
         member, generation = (
             self.member(arguments["member"]),
             self.generation(arguments["generation"]),
@@ -120,14 +122,14 @@ class Group:
 
 
 STRANGERS = 1 << 60
-"""Coordinators do not assign producer ids from here on."""
+"""The least producer id that coordinators do not assign."""
 BROKER = "broker"
 """The client name for requests that brokers make."""
 
 
 class Coordinator:
-    """The coordinator of one id at a time. ``partition`` has its records; ``epoch`` is the leader
-    epoch.
+    """The coordinator of one transactional id at a time. ``partition`` is the partition with the
+    records of the id, and ``epoch`` is its leader epoch.
     """
 
     def __init__(self, nodes: Nodes) -> None:
@@ -178,7 +180,8 @@ class Coordinator:
 
 
 class Identities:
-    """The producer ids of a history by the model's numbers, and the instances they were given to.
+    """The producer ids of a history, numbered as in the model, and the client instances that
+    received them.
 
     ``epoch`` is the initial epoch of the first producer id. ``stranger`` is the number of an id
     that does not exist.
@@ -187,7 +190,7 @@ class Identities:
     def __init__(self, stranger: int, epoch: int, first: int = -1) -> None:
         self._stranger = stranger
         self._numbers = {first: 0}
-        # Unique, since partitions remember the ids they have seen.
+        # This id is unique, because partitions remember the ids that they have seen.
         self._nobody = STRANGERS + time.time_ns()
         self._given = {(0, epoch): 0}
         self._instance = 0
@@ -196,30 +199,30 @@ class Identities:
         return len(self._numbers)
 
     def knows(self, number: int) -> bool:
-        """Whether an id with this number has been assigned."""
+        """Checks whether an id with this number has been assigned."""
         return 0 <= number < len(self._numbers)
 
     def id_of(self, number: int) -> int:
-        """The producer id with a number of the model."""
+        """Returns the producer id that has this number in the model."""
         ids = {own: id_ for id_, own in self._numbers.items()}
         return ids.get(number, self._nobody)
 
     def number_of(self, id_: int) -> int:
-        """The number of a producer id, in order of first use."""
+        """Returns the number of a producer id. Ids are numbered in the order of their first use."""
         return self._numbers.setdefault(id_, len(self._numbers))
 
     def may_say(self, pair: Mapping[str, Any]) -> bool:
-        """Whether a client can name this producer id and epoch: an assigned id, or one that does
-        not exist.
+        """Checks whether a client can name this producer id and epoch. The id must have been
+        assigned, or be the one that does not exist.
 
-        The numbers of ids assigned later are unknown.
+        Ids that are assigned later cannot be named yet, because their values are unknown.
         """
         number = pair["producer_id"]
         return bool((self.knows(number) or number == self._stranger) and pair["epoch"] >= 0)
 
     def who(self, request: str, pair: Mapping[str, Any] | None) -> str:
-        """The instance that makes a request: a new one, or the one that was given the pair. An
-        unassigned pair belongs to the older instance.
+        """Returns the instance that makes a request: a new instance, or the one that received the
+        pair. A pair that no instance received belongs to the older instance.
         """
         if request in ("addv5", "marker", "late_marker"):
             return BROKER
@@ -229,7 +232,7 @@ class Identities:
         return str(self._given.get((pair["producer_id"], pair["epoch"]), 1 - self._instance))
 
     def give(self, id_: int, epoch: int, who: str) -> int:
-        """Records the answer to an instance; returns the number of the id."""
+        """Records the answer to an instance. Returns the number of the producer id."""
         number = self.number_of(id_)
         self._given[number, epoch] = self._instance if who == BROKER else int(who)
         return number

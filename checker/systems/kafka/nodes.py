@@ -1,5 +1,5 @@
-"""The brokers of a cluster by number, the connections to them, and their outages: the user's
-commands, and their frequencies.
+"""Manages the brokers of a cluster by number and the connections to them. Also defines their
+outages: the user's commands, and how frequently they are run.
 
 Each client has its own connection to each broker, as real clients and brokers do.
 """
@@ -19,14 +19,14 @@ from fencepost.checker.systems.kafka.requests import Connection
 from fencepost.spec.text.problem import Problem, Rejected
 
 TIMEOUT_SECONDS = 60.0
-"""Seconds for retriable errors."""
+"""Seconds after which retriable errors are reported."""
 PAUSE = 0.02
 _KNOWN = ("NONE", "TOPIC_ALREADY_EXISTS")
 
 
 class Nodes:
-    """The cluster at ``bootstrap``, HOST:PORT of a broker; ``greeting`` is that broker's latest
-    ApiVersions response. Raises `Unreachable`.
+    """The cluster at ``bootstrap``, which is HOST:PORT of a broker. ``greeting`` is the latest
+    ApiVersions response of that broker. Raises `Unreachable`.
     """
 
     def __init__(self, bootstrap: str) -> None:
@@ -40,7 +40,7 @@ class Nodes:
 
     @property
     def numbers(self) -> list[int]:
-        """The brokers known since the last metadata response."""
+        """The brokers that are known since the last metadata response."""
         return sorted(self._addresses)
 
     def close(self) -> None:
@@ -61,7 +61,7 @@ class Nodes:
         until(connected, f"{':'.join(map(str, self._bootstrap))} answers")
 
     def answer(self) -> bool:
-        """Whether a broker answers."""
+        """Checks whether a broker answers."""
         try:
             connection, _ = self._greeted()
         except Unreachable:
@@ -70,7 +70,9 @@ class Nodes:
         return True
 
     def _greeted(self) -> tuple[Connection, Any]:
-        """Connects to the first broker; returns the connection and its ApiVersions response."""
+        """Connects to the first broker. Returns the connection and the broker's ApiVersions
+        response.
+        """
         connection = Connection(*self._bootstrap, GREETING)
         try:
             answer = connection.ask(requests.features())
@@ -81,23 +83,25 @@ class Nodes:
         return connection, answer
 
     def to(self, node: int, who: str) -> Connection:
-        """The connection of client ``who`` to a broker."""
+        """Returns the connection of client ``who`` to a broker. Opens it if necessary."""
         if (node, who) not in self._open:
             self._open[node, who] = Connection(*self._addresses[node])
         return self._open[node, who]
 
     def has_topic(self, name: str, replicas: list[list[int]]) -> None:
-        """Creates a topic, unless it exists."""
+        """Creates a topic unless it exists."""
         self.done(self.first, lambda: requests.create_topic(name, replicas), _KNOWN)
 
     def leaders(self, topic: str) -> list[tuple[int, int]]:
-        """The leader of each partition of a topic (-1 if none) and its leader epoch."""
+        """Returns the leader of each partition of a topic (-1 if it has none), with its leader
+        epoch.
+        """
         return [
             (partition.leader_id, partition.leader_epoch) for partition in self._partitions(topic)
         ]
 
     def in_sync(self, topic: str, partition: int) -> list[int]:
-        """The in-sync replicas of a partition."""
+        """Returns the in-sync replicas of a partition."""
         return [int(replica) for replica in self._partitions(topic)[partition].isr_nodes]
 
     def _partitions(self, topic: str) -> list[Any]:
@@ -107,11 +111,11 @@ class Nodes:
         return sorted(topic_metadata.partitions, key=lambda broker: broker.partition_index)
 
     def coordinator(self, name: str) -> int:
-        """The coordinator of a transactional id."""
+        """Returns the coordinator of a transactional id."""
         return self._found(lambda: requests.find_coordinator(name))
 
     def group_coordinator(self, name: str) -> int:
-        """The coordinator of a consumer group."""
+        """Returns the coordinator of a consumer group."""
         return self._found(lambda: group_requests.find_coordinator(name))
 
     def _found(self, request: Callable[[], Any]) -> int:
@@ -126,8 +130,8 @@ class Nodes:
         request: Callable[[], Any],
         accepted: tuple[str, ...] = ("NONE",),
     ) -> Any:
-        """Repeats a request until its error is accepted: a starting broker returns retriable
-        errors.
+        """Repeats a request until its error is accepted, because a starting broker returns
+        retriable errors. Raises `Unreachable` if this takes too long.
         """
         end = time.monotonic() + TIMEOUT_SECONDS
         while True:
@@ -142,7 +146,7 @@ class Nodes:
 
 @contextmanager
 def plainly() -> Generator[None]:
-    """Turns `Unreachable` into a problem without a location."""
+    """Converts `Unreachable` to a problem without a location."""
     try:
         yield
     except Unreachable as why:
@@ -150,14 +154,14 @@ def plainly() -> Generator[None]:
 
 
 def check(connection: Connection, answer: Any) -> None:
-    """Raises `Unreachable` if a response has an error."""
+    """Raises `Unreachable` if a response contains an error."""
     error = connection.error(answer)
     if error != "NONE":
         raise Unreachable(f"{type(answer).__name__}: {error}")
 
 
 def until(holds: Callable[[], bool], condition: str) -> None:
-    """Waits until a condition holds. Raises `Unreachable`."""
+    """Waits until a condition holds. Raises `Unreachable` if this takes too long."""
     end = time.monotonic() + TIMEOUT_SECONDS
     while not holds():
         if time.monotonic() > end:
@@ -174,13 +178,13 @@ _MOVES = 0.3
 
 
 class Outages:
-    """Options of a driver, as text from the command line. Raises `Unreachable`.
+    """Options of a driver, given as text on the command line. Raises `Unreachable`.
 
-    ``kill`` and ``start`` are commands that kill and start the only broker; without ``start``
-    something else restarts it. ``second`` is the number of the broker that leads the second
-    partition; ``pause`` and ``resume`` stop and continue it. ``levels=yes`` changes
-    transaction.version, and ``moves=yes`` moves the coordinator. ``often`` is the frequency of
-    kills relative to each request.
+    ``kill`` and ``start`` are commands that kill and start the only broker. Without ``start``, the
+    broker must be restarted in another way. ``second`` is the number of the broker that leads the
+    second partition, and the commands ``pause`` and ``resume`` stop and continue this broker.
+    ``levels=yes`` changes transaction.version, and ``moves=yes`` moves the coordinator. ``often``
+    is the frequency of kills relative to each request.
     """
 
     def __init__(
@@ -210,7 +214,7 @@ class Outages:
             raise Unreachable("moves requires a cluster without killed or stopped brokers")
 
     def weight(self, request: str) -> float:
-        """The relative frequency of a request or outage; slow ones are rare."""
+        """Returns the relative frequency of a request or outage. Slow ones are rare."""
         if request in ("killed", "put"):
             # Most invented records are ones that a coordinator would not write.
             return self._often * (1 if request == "killed" else 4) if self.kill else 0.0
@@ -223,7 +227,7 @@ class Outages:
 
 def run(command: str) -> None:
     """Runs a command of the user in a shell. Raises `Unreachable`."""
-    # A file, not a pipe: a background process would keep a pipe open.
+    # The output goes to a file, because a background process would keep a pipe open.
     with tempfile.TemporaryFile() as errors:
         try:
             done = subprocess.run(
@@ -240,14 +244,14 @@ def run(command: str) -> None:
 
 
 def whole(name: str, text: str) -> int:
-    """Parses the number of an option. Raises `Unreachable`."""
+    """Parses an option whose value is a number. Raises `Unreachable`."""
     if not text.isdecimal():
         raise Unreachable(f"{name}={text} is not a number")
     return int(text)
 
 
 def yes(name: str, text: str) -> bool:
-    """Parses a yes/no option. Raises `Unreachable`."""
+    """Parses an option whose value is yes or no. Raises `Unreachable`."""
     if text not in ("yes", "no"):
         raise Unreachable(f"{name}={text} is neither yes nor no")
     return text == "yes"

@@ -1,7 +1,7 @@
-"""Creates a recording from brokers' logs: selects entries and cuts histories.
+"""Creates a recording from the logs of brokers: selects entries and cuts histories.
 
-A history is a transactional id with the batches and markers of its producer ids. Incomplete
-histories are left out and reported.
+A history consists of a transactional id with the batches and markers of its producer ids.
+Incomplete histories are left out and reported.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from fencepost.spec.records import dataclass
 from fencepost.spec.text import inputs
 
 START = "start-of-"
-"""The source of a history's first line if the log before it is compacted."""
+"""Prefix for the source of a history's first line if the log before that line is compacted."""
 COMPACTED = "compacted"
 """The folder within the recording for histories without a usable beginning."""
 BEFORE = "BEFORE"
@@ -35,17 +35,17 @@ class Log(Protocol):
     def source(self) -> str: ...
 
     def read(self) -> Iterator[tuple[Batch, list[Entry]]]:
-        """The batches in order of offsets, with their entries."""
+        """Yields the batches in the order of their offsets, with their entries."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """End offsets of logs, requested one after the other: of the coordinator's log ``before``, of
-    other logs (``data``), and of the coordinator's log ``after``.
+    """End offsets of logs, requested in this order: of the coordinator's log (``before``), of the
+    other logs (``data``), and again of the coordinator's log (``after``).
 
-    A transactional id without records between ``before`` and ``after`` had a constant state, so all
-    of its entries up to there are consistent.
+    The state of a transactional id without records between ``before`` and ``after`` was constant in
+    this interval, so all of the id's entries up to the interval are consistent.
     """
 
     before: Mapping[str, int]
@@ -57,9 +57,10 @@ class Round:
 class RecordingResult:
     """The result of a recording.
 
-    Of the histories with a compacted beginning, ``late`` ones begin with an InitProducerId, and
-    ``compacted`` ones do not. Left out are ids that were ``busy`` in every round, those with a
-    ``lost`` beginning of a partition, and those with an ``absent`` partition.
+    ``late`` and ``compacted`` count the histories with a compacted beginning: a ``late`` history
+    begins with an InitProducerId, and a ``compacted`` one does not. Some ids are left out: those
+    that were ``busy`` in every round, those that ``lost`` the beginning of a partition, and those
+    with an ``absent`` partition.
     """
 
     histories: int = 0
@@ -73,9 +74,10 @@ class RecordingResult:
 
 @dataclass(slots=True)
 class _History:
-    """The records of a transactional id, and the round at which it is cut. If it is ``late``, its
-    first record is an InitProducerId that raised the epoch, and entries with lower epochs precede
-    it.
+    """The records of a transactional id, and the round that the history is cut at.
+
+    If the history is ``late``, its first record is an InitProducerId that raised the epoch, and
+    entries with lower epochs precede the history.
     """
 
     records: list[Entry] = field(default_factory=list[Entry])
@@ -85,16 +87,16 @@ class _History:
 
     @property
     def whole(self) -> bool:
-        """Whether a mapping can begin with it."""
+        """Whether a mapping can begin with the history."""
         return self.start is None or self.late
 
     @property
     def producers(self) -> set[int]:
-        """The producer ids in its records."""
+        """The producer ids in the records of the history."""
         return {cast("int", line["producer_id"]) for line in self.lines}
 
     def was_before(self, line: Mapping[str, Json]) -> bool:
-        """Whether an entry of a partition precedes the first record of a late history."""
+        """Checks whether an entry of a partition precedes the first record of a late history."""
         first = self.records[0].line
         if line["producer_id"] == first["producer_id"]:
             return cast("int", line["epoch"]) < cast("int", first["epoch"])
@@ -103,7 +105,7 @@ class _History:
 
     @property
     def lines(self) -> Iterator[dict[str, Json]]:
-        """The records without gaps, after the one that compaction left."""
+        """The records without gaps, after the record that compaction left."""
         if self.start is not None:
             yield self.start.line | {"source": f"{START}{self.start.line['source']}"}
         yield from (entry.line for entry in self.records)
@@ -117,8 +119,8 @@ class _History:
 
 
 def record(logs: Sequence[Log], rounds: Sequence[Round], folder: Path) -> RecordingResult:
-    """Writes the recording of logs into a folder, one file per source. Without ``rounds`` the logs
-    are complete and static.
+    """Writes the recording of logs into a folder, with one file for each source. Without
+    ``rounds``, the logs must be complete and static.
 
     Raises `Undecodable`, and the errors of reading and writing.
     """
@@ -172,7 +174,7 @@ def _gather(log: Log, histories: dict[str, _History]) -> None:
             if entry.id is None:
                 continue
             if not entry.line:
-                # A forgotten id that reappears is another one.
+                # A forgotten id that reappears is treated as another id.
                 lives[entry.id] = lives.get(entry.id, 1) + 1
                 continue
             life = lives.get(entry.id, 1)
@@ -181,7 +183,7 @@ def _gather(log: Log, histories: dict[str, _History]) -> None:
             if name in own:
                 own[name].records.append(renamed)
             elif holed:
-                # Earlier records may be missing: compaction may have left only this one.
+                # Earlier records may be missing, because compaction may have left only this one.
                 own[name] = _History(start=renamed)
             else:
                 own[name] = _History([renamed])
@@ -198,7 +200,7 @@ def _gather(log: Log, histories: dict[str, _History]) -> None:
 
 
 def _compacted(histories: Mapping[str, _History]) -> None:
-    """Reduces histories to their last records, since entries are missing after them."""
+    """Reduces histories to their last records, because entries after these are missing."""
     for history in histories.values():
         if history.records:
             history.start = history.records[-1]
@@ -207,8 +209,8 @@ def _compacted(histories: Mapping[str, _History]) -> None:
 
 def _begin_late(history: _History) -> None:
     """Makes a history with a lost beginning start at the first InitProducerId that raises the epoch
-    or changes the producer id: the record before it has the coordinator's state, and no transaction
-    was open.
+    or changes the producer id. The record before it contains the coordinator's state, and no
+    transaction was open at that point.
     """
     if history.start is None:
         return
@@ -223,7 +225,9 @@ def _begin_late(history: _History) -> None:
 
 
 def _settle(history: _History, rounds: Sequence[Round]) -> bool:
-    """Cuts a history at the last round without a record of it; returns whether there is one."""
+    """Cuts a history at the last round during which it had no record. Returns whether such a round
+    exists.
+    """
     every = ([] if history.start is None else [history.start]) + history.records
     source = cast("str", every[0].line["source"])
     for candidate in reversed(rounds):
@@ -240,7 +244,7 @@ def _settle(history: _History, rounds: Sequence[Round]) -> bool:
 def _write_data(
     log: Log, histories: Mapping[str, _History], owners: Mapping[int, str], folder: Path
 ) -> bool:
-    """Writes the entries of a partition that belong to histories; returns whether the log is
+    """Writes the entries of a partition that belong to histories. Returns whether the log is
     complete from its beginning.
     """
     whole, expected = True, 0
@@ -273,7 +277,9 @@ def _write_data(
 
 
 def _before(last: Mapping[str, Json]) -> dict[str, Json]:
-    """The line for the state before, from the ``last`` entry."""
+    """Returns the line that describes the state before a history, which follows from the ``last``
+    entry.
+    """
     same = {name: last[name] for name in ("source", "offset", "producer_id", "epoch")}
     return {**same, "kind": BEFORE, "in_transaction": last["kind"] == "DATA"}
 
@@ -281,8 +287,8 @@ def _before(last: Mapping[str, Json]) -> dict[str, Json]:
 def _keep(
     folder: Path, source: str, histories: Mapping[str, _History], owners: Mapping[int, str]
 ) -> int:
-    """Keeps the lines of histories in a source's file, and moves those without a usable beginning.
-    Returns the number of lines; an empty file is removed.
+    """Keeps the lines of the remaining histories in a source's file, and moves the lines of
+    histories without a usable beginning. Returns the number of lines. An empty file is removed.
     """
     path = _file(folder, source)
     whole, compacted = path.with_name(f".{path.name}"), _file(folder / COMPACTED, source)
@@ -308,7 +314,7 @@ def _keep(
 
 
 def _by_file(folder: Path, histories: Mapping[str, _History]) -> dict[Path, list[dict[str, Json]]]:
-    """The records of all histories by file, in order of offsets."""
+    """Returns the records of all histories by file, in the order of their offsets."""
     files: dict[Path, list[dict[str, Json]]] = {}
     for history in histories.values():
         target_folder = folder if history.whole else folder / COMPACTED

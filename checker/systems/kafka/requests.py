@@ -1,6 +1,6 @@
-"""Requests to a broker over a raw socket: any request, version and order.
+"""Sends requests to a broker over a raw socket, in any version and order.
 
-The client library only encodes and decodes the protocol's messages; its client is not used.
+The client library only encodes and decodes the messages of the protocol; its client is not used.
 """
 
 from __future__ import annotations
@@ -13,12 +13,14 @@ from typing import Any
 from fencepost.checker.systems.kafka.cluster import MAX_ANSWER, Unreachable, silent
 
 TIMEOUT_SECONDS = 30.0
-"""Response timeout in seconds."""
+"""Response timeout, in seconds."""
 ADMINISTRATOR = "__admin_client"
 """The client id that may write to internal topics."""
 _SIZE = 4
 _BLOCK = 1 << 16
-"""Bytes per receive, regardless of the size that a broker announces."""
+"""Maximum number of bytes for each receive operation, regardless of the size that a broker
+announces.
+"""
 
 
 def _transactions() -> Any:
@@ -29,7 +31,7 @@ class Connection:
     """A socket to a broker. Requests may be pipelined."""
 
     def __init__(self, host: str, port: int, patience: float = TIMEOUT_SECONDS) -> None:
-        """``patience`` is the response timeout in seconds."""
+        """Connects to the broker. ``patience`` is the response timeout in seconds."""
         self._registry: Any = import_module("kafka.protocol.api_header").ResponseClassRegistry
         self._errors: Any = import_module("kafka.errors")
         self._where = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
@@ -56,14 +58,14 @@ class Connection:
         return Unreachable(f"{self._where}: {error.strerror or error}")
 
     def ask(self, request: Any, client: str = "fencepost") -> Any:
-        """Sends a request and waits for its response; no other may be pending. Raises
+        """Sends a request and returns its response. No other request may be pending. Raises
         `Unreachable`.
         """
         self.send(request, client)
         return self._taken(self._sent)
 
     def is_closed(self) -> bool:
-        """Whether the broker has closed the connection; no request may be pending."""
+        """Checks whether the broker has closed the connection. No request may be pending."""
         self._socket.settimeout(0.0)
         try:
             return not self._socket.recv(1)
@@ -75,7 +77,7 @@ class Connection:
             self._socket.settimeout(self._patience)
 
     def send(self, request: Any, client: str = "fencepost") -> None:
-        """Sends a request; `take` returns its response, after those of earlier requests."""
+        """Sends a request. `take` returns its response, after those of earlier requests."""
         self._sent += 1
         request.with_header(correlation_id=self._sent, client_id=client)
         self._waiting[self._sent] = (request.API_KEY, request.API_VERSION)
@@ -85,11 +87,13 @@ class Connection:
             raise self._unreachable(error) from None
 
     def take(self) -> Any:
-        """The response to the oldest pending request. Raises `Unreachable`."""
+        """Returns the response to the oldest pending request. Raises `Unreachable`."""
         return self._taken(next(iter(self._waiting)))
 
     def _taken(self, number: int) -> Any:
-        """The next response, which must belong to this request: brokers answer in order."""
+        """Returns the next response, which must belong to this request because brokers answer in
+        order.
+        """
         size = int.from_bytes(self._exactly(_SIZE), "big")
         if size > MAX_ANSWER:
             raise Unreachable(f"{self._where}: what answers there is no broker of Kafka")
@@ -104,7 +108,7 @@ class Connection:
         return registry[key].decode(data, version=version, header=True)
 
     def error(self, response: Any) -> str:
-        """The name of the first error in a response, or NONE."""
+        """Returns the name of the first error in a response, or NONE."""
         code = _error(response)
         return _NAMES.get(code) or str(self._errors.for_code(code).message)
 
@@ -122,7 +126,7 @@ class Connection:
 
 
 _NAMES = {0: "NONE", -1: "UNKNOWN_SERVER_ERROR"}
-"""Errors that the client library names differently from brokers."""
+"""Errors for which brokers use other names than the client library."""
 _INSIDE = (
     "responses",
     "partition_responses",
@@ -169,7 +173,7 @@ def init_producer_id(
 
 
 def add_partition(name: str, producer_id: int, epoch: int, topic: str, partition: int) -> Any:
-    """AddPartitionsToTxn version 3, as clients send it."""
+    """Builds AddPartitionsToTxn version 3, as clients send it."""
     request = _transactions().AddPartitionsToTxnRequest
     return request[3](
         v3_and_below_transactional_id=name,
@@ -182,7 +186,7 @@ def add_partition(name: str, producer_id: int, epoch: int, topic: str, partition
 def add_for_client(
     name: str, producer_id: int, epoch: int, topic: str, partition: int, verify: bool
 ) -> Any:
-    """AddPartitionsToTxn version 5, as partition leaders send it."""
+    """Builds AddPartitionsToTxn version 5, as partition leaders send it."""
     request = _transactions().AddPartitionsToTxnRequest
     return request[5](
         transactions=[
@@ -206,14 +210,14 @@ def produce(
     partition: int,
     version: int = 12,
 ) -> Any:
-    """Produce with one transactional record."""
+    """Builds Produce with one transactional record."""
     who = True, producer_id, epoch, sequence
     return _produce(version, name, _batch(who, None, b"x"), topic, partition)
 
 
 def put_record(key: bytes, value: bytes, topic: str, partition: int) -> Any:
-    """Produce with one non-transactional record, possibly to an internal topic
-    (`ADMINISTRATOR`).
+    """Builds Produce with one non-transactional record. `ADMINISTRATOR` may send it to an internal
+    topic.
     """
     return _produce(9, None, _batch((False, -1, -1, -1), key, value), topic, partition)
 
@@ -257,8 +261,8 @@ def write_marker(
     coordinator: int,
     version: int = 2,
 ) -> Any:
-    """WriteTxnMarkers as sent by a coordinator with this ``transaction.version`` and coordinator
-    epoch. Before version 2 it does not contain the former.
+    """Builds WriteTxnMarkers as sent by a coordinator with this ``transaction.version`` and
+    coordinator epoch. Before version 2, the request does not contain ``transaction.version``.
     """
     request = _transactions().WriteTxnMarkersRequest
     marker = request.WritableTxnMarker
@@ -290,7 +294,7 @@ def find_coordinator(name: str) -> Any:
 
 
 def metadata(topic: str) -> Any:
-    """Metadata of a topic."""
+    """Builds Metadata for a topic."""
     request: Any = import_module("kafka.protocol.metadata").MetadataRequest
     return request[8](
         topics=[request.MetadataRequestTopic(name=topic)],
@@ -301,7 +305,7 @@ def metadata(topic: str) -> Any:
 
 
 def create_topic(name: str, replicas: list[list[int]], compacted: bool = False) -> Any:
-    """CreateTopics with a partition for each list of replicas."""
+    """Builds CreateTopics with a partition for each list of replicas."""
     request: Any = import_module("kafka.protocol.admin.topics").CreateTopicsRequest
     topic = request.CreatableTopic
     configs = [topic.CreatableTopicConfig(name="cleanup.policy", value="compact")]
@@ -324,7 +328,7 @@ def create_topic(name: str, replicas: list[list[int]], compacted: bool = False) 
 
 
 def reassign(topic: str, partition: int, brokers: list[int]) -> Any:
-    """AlterPartitionReassignments; the first broker is the preferred leader."""
+    """Builds AlterPartitionReassignments. The first broker becomes the preferred leader."""
     request: Any = import_module("kafka.protocol.admin.topics").AlterPartitionReassignmentsRequest
     kind = request.ReassignableTopic
     partitions = [kind.ReassignablePartition(partition_index=partition, replicas=brokers)]
@@ -332,14 +336,14 @@ def reassign(topic: str, partition: int, brokers: list[int]) -> Any:
 
 
 def elect(topic: str, partition: int) -> Any:
-    """ElectLeaders: makes the preferred leader of a partition its leader."""
+    """Builds ElectLeaders, which makes the preferred leader of a partition its leader."""
     request: Any = import_module("kafka.protocol.admin.topics").ElectLeadersRequest
     partitions = [request.TopicPartitions(topic=topic, partitions=[partition])]
     return request[1](election_type=0, topic_partitions=partitions, timeout_ms=10_000)
 
 
 def features() -> Any:
-    """ApiVersions; the response has the levels of features."""
+    """Builds ApiVersions. The response contains the levels of features."""
     metadata: Any = import_module("kafka.protocol.metadata")
     return metadata.ApiVersionsRequest[3](
         client_software_name="fencepost", client_software_version="1"
@@ -347,7 +351,7 @@ def features() -> Any:
 
 
 def set_feature(name: str, level: int, lower: bool) -> Any:
-    """UpdateFeatures, as an upgrade or a safe downgrade."""
+    """Builds UpdateFeatures, as an upgrade or a safe downgrade."""
     request: Any = import_module("kafka.protocol.admin.cluster").UpdateFeaturesRequest
     update = request.FeatureUpdateKey(
         feature=name, max_version_level=level, upgrade_type=2 if lower else 1

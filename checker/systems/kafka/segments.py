@@ -1,4 +1,4 @@
-"""Logs in the data folders of a stopped broker."""
+"""Reads logs from the data folders of a stopped broker."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _PARTITION = re.compile(r"(?P<topic>[\w.-]+)-\d+", re.ASCII)
 
 
 class SegmentLog:
-    """The segment files of a partition, in order of offsets."""
+    """The segment files of a partition, in the order of their offsets."""
 
     def __init__(self, source: str, paths: list[Path]) -> None:
         self.source = source
@@ -26,7 +26,7 @@ class SegmentLog:
         """Files that end with an incomplete batch, which is left out."""
 
     def read(self) -> Iterator[tuple[Batch, list[Entry]]]:
-        """The batches with their entries. Raises `Undecodable` and `OSError`."""
+        """Yields the batches with their entries. Raises `Undecodable` and `OSError`."""
         for path in self.paths:
             with ExitStack() as closing:
                 file = closing.enter_context(inputs.opened(path, inputs.Kind.SEGMENT))
@@ -39,7 +39,7 @@ class SegmentLog:
                     for batch, batch_entries in entries(view, self.source):
                         end = batch.end
                         yield batch, batch_entries
-                    # Preallocated files end with zeros.
+                    # Preallocated files end with zeros, so these are not an incomplete batch.
                     if any(view[end : end + 17]):
                         self.torn.append(path)
                 except Undecodable as why:
@@ -49,8 +49,8 @@ class SegmentLog:
 
 
 def logs(folder: Path, topics: frozenset[str]) -> list[SegmentLog]:
-    """The logs in a folder of ``log.dirs``: of the transaction log, and of ``topics`` (all if
-    empty).
+    """Returns the logs in a folder of ``log.dirs``: those of the transaction log and of ``topics``,
+    or of all topics if ``topics`` is empty.
     """
     result: list[SegmentLog] = []
     for entry in sorted(folder.iterdir()):

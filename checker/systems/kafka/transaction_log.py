@@ -1,4 +1,6 @@
-"""Keys and values of `__transaction_state`: TransactionLogKey and TransactionLogValue 0 and 1."""
+"""Reads and writes keys and values of `__transaction_state`: TransactionLogKey and
+TransactionLogValue 0 and 1.
+"""
 
 from __future__ import annotations
 
@@ -23,12 +25,16 @@ _TAGGED = {
     2: ("client_transaction_version", 2),
     3: ("next_epoch", 2),
 }
-"""Optional fields of version 1, which are absent if they have their defaults, and their sizes."""
+"""Optional fields of version 1 and their sizes. These fields are absent if they have their default
+values.
+"""
 Value = int | str | list[str]
 
 
 def transactional_id(key: bytes | None) -> str | None:
-    """The transactional id of a record, or None for keys of other kinds. Raises `Undecodable`."""
+    """Returns the transactional id of a record, or None for keys of other kinds. Raises
+    `Undecodable`.
+    """
     if key is None:
         return None
     reader = Reader(key)
@@ -36,7 +42,9 @@ def transactional_id(key: bytes | None) -> str | None:
 
 
 def metadata(value: bytes) -> dict[str, Value]:
-    """The fields of a coordinator's record, as in a recording. Raises `Undecodable`."""
+    """Returns the fields of a coordinator's record in the form of a recording. Raises
+    `Undecodable`.
+    """
     reader = Reader(value)
     version = reader.number(2)
     if version not in (0, 1):
@@ -64,11 +72,13 @@ def metadata(value: bytes) -> dict[str, Value]:
 
 
 def partition_of(name: str, count: int) -> int:
-    """The partition of a transaction log of ``count`` partitions that has the records of an id."""
+    """Returns the partition that contains the records of an id, in a transaction log with ``count``
+    partitions.
+    """
     hashed = 0
     for unit in struct.iter_unpack(">H", name.encode("utf-16-be")):
         hashed = (hashed * 31 + unit[0]) & 0xFFFFFFFF
-    # The minimum has no absolute value; brokers use 0.
+    # The minimum has no absolute value, so brokers use 0.
     return (0 if hashed == 1 << 31 else min(hashed, (1 << 32) - hashed)) % count
 
 
@@ -84,8 +94,8 @@ def written(
     timeout: int,
     now: int,
 ) -> tuple[bytes, bytes]:
-    """Encodes a key and a value of version 1; ``timeout`` and ``now`` are in milliseconds. A
-    producer id of -1 means none.
+    """Encodes a key and a value of version 1. ``timeout`` and ``now`` are in milliseconds. A
+    producer id of -1 means that there is none.
     """
     key = struct.pack(">hh", 0, len(name)) + name.encode("ascii")
     value = struct.pack(">hqhib", 1, producer_id, epoch, timeout, STATES.index(state))
@@ -109,7 +119,7 @@ def written(
 
 
 def _unsigned(number: int) -> bytes:
-    """An unsigned varint."""
+    """Encodes a number as an unsigned varint."""
     more = number >> 7
     return bytes([number & 127 | (128 if more else 0)]) + (_unsigned(more) if more else b"")
 
@@ -133,5 +143,5 @@ def _partitions(reader: Reader, flexible: bool) -> list[str]:
 
 
 def _count(reader: Reader, flexible: bool) -> int:
-    """The number of elements of a list; null counts as empty."""
+    """Reads the number of elements of a list; null counts as empty."""
     return max(0, reader.varint() - 1 if flexible else reader.number(4))

@@ -1,1 +1,1 @@
-"""Recordings as a distributed data set, whose histories are judged on executors."""
+"""Treats recordings as a distributed data set and judges their histories on executors."""

@@ -1,10 +1,10 @@
 # pyright: basic
 """Judges the histories of a recording on a cluster.
 
-Lines stay rows of a table throughout: they are read where they are stored, sent to the task of
-their history, sorted there by position, and processed one history at a time. So neither a very long
-history nor a very frequent key takes more memory, and a repeated task gives the same result. The
-driver holds totals, and the histories to show.
+Lines remain rows of a table throughout. They are read where they are stored, sent to the task of
+their history, sorted by position in that task, and processed one history at a time. A very long
+history or a very frequent key therefore takes no more memory than others, and a repeated task gives
+the same result. The driver only holds totals and the histories to show.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ from fencepost.spec.text.problem import Problem, Rejected
 
 T = TypeVar("T")
 TASKS_PER_CORE = 4
-"""The number of parts per core, so that a core that finishes early gets another part."""
+"""Number of parts for each core, so that a core that finishes early gets another part."""
 
 
 def _columns(**types: DataType) -> StructType:
@@ -96,8 +96,9 @@ def compare(
     cluster: Cluster,
     results: str | None = None,
 ) -> Findings:
-    """The findings of some recordings: files, folders, patterns, anything that Spark reads.
-    ``results`` is a folder for the verdicts and the coverage, as tables. Raises `Rejected`.
+    """Returns the findings for some recordings. The names may denote files, folders, patterns, or
+    anything else that Spark reads. ``results`` is a folder for the verdicts and the coverage, as
+    tables. Raises `Rejected`.
     """
     spark = session.connect(cluster)
     publication = None
@@ -139,7 +140,8 @@ class _Comparison:
     ) -> None:
         self._spark = spark
         parts = cluster.partitions or TASKS_PER_CORE * spark.defaultParallelism
-        # A separate session, so that these settings do not affect other users of the connection.
+        # A separate session is used so that these settings do not affect other users of the
+        # connection.
         self._session = SparkSession(spark).newSession()
         self._session.conf.set("spark.sql.shuffle.partitions", parts)
         self._model = model
@@ -162,7 +164,7 @@ class _Comparison:
     # ------------------------------------------------------------ lines
 
     def _located(self) -> DataFrame:
-        """The data of each line."""
+        """Returns the data of each line."""
         there = [file for file in self._files if file.url]
         texts = [file.path for file in there if not file.is_table]
         tables = [file.path for file in there if file.is_table]
@@ -170,13 +172,13 @@ class _Comparison:
             read = [self._of_texts(texts)] if texts else []
             read += [self._of_tables(tables)] if tables else []
         except AnalysisException as error:
-            # The file vanished after it was listed. `files` notices one that vanishes later.
+            # The file vanished after it was listed. `files` detects a file that vanishes later.
             if error.getCondition() != "PATH_NOT_FOUND":
                 raise
             url = (error.getMessageParameters() or {})["path"]
             label = next((file.label for file in there if file.url == url), url)
             raise Rejected([unreadable(label, files.GONE)]) from None
-        # Creating a Python row object for each line would take as long as reading it.
+        # Creating a Python row object for each line would take as long as reading the line.
         lines = [only_column(self._spark, frame) for frame in read]
         every = self._spark.union(lines) if lines else self._spark.emptyRDD()
         located = every.mapPartitions(partial(tasks.located, self._shipped))
@@ -185,7 +187,7 @@ class _Comparison:
     def _of_texts(self, paths: list[str]) -> DataFrame:
         read = (
             self._session.read.option("lineSep", "\n")
-            # Data skipped by these options is detected later; see `files`.
+            # Data that these options skip is detected later; see `files`.
             .option("mapreduce.input.linerecordreader.line.maxlength", str(files.MAX_HELD))
             .option("ignoreCorruptFiles", "true")
             .option("ignoreMissingFiles", "true")
@@ -193,7 +195,7 @@ class _Comparison:
         return read.text([files.literal(path) for path in paths]).select(_given(F.col("value")))
 
     def _of_tables(self, paths: list[str]) -> DataFrame:
-        """The rows of Parquet files as lines, with the columns that the recording reads."""
+        """Returns the rows of Parquet files as lines, with the columns that the recording reads."""
         recording = self._recording
         wanted = {recording.key, *recording.by, recording.event_field, "source"}
         wanted |= {name for order in recording.orders for name in (order.name, *order.by)}
@@ -204,8 +206,8 @@ class _Comparison:
         return table.select(_given(text))
 
     def _resolved(self, keyless: DataFrame) -> DataFrame:
-        """Lines without a key, with the history that has claimed their `by` fields (``key``), or
-        with the field that several histories have claimed (``disputed``).
+        """Adds to lines without a key the history that has claimed their `by` fields (``key``), or
+        the field that several histories have claimed (``disputed``).
         """
         keyed = self._lines.where((F.col("kind") == EVENT) & F.col("key").isNotNull())
         keys: list[Column] = []
@@ -231,7 +233,7 @@ class _Comparison:
     # ------------------------------------------------------------ results
 
     def findings(self) -> Findings:
-        """The findings for all histories."""
+        """Returns the findings for all histories."""
         totals = self._totals()
         bad = self._verdicts.where(F.col("verdict") != "allowed")
         whole: list[Judgement] = []
@@ -249,7 +251,9 @@ class _Comparison:
         return Findings(totals, whole, listed, self._histories, strays, problems)
 
     def _strays(self) -> tuple[int, list[Problem]]:
-        """The number of events without a history, and the fields claimed by several histories."""
+        """Returns the number of events without a history, and the problems of fields that several
+        histories claim.
+        """
         lost = self._keyless.where(F.col("key").isNull()).groupBy("disputed")
         first = F.min(F.struct("file", "block", F.col("first").alias("number")))
         rows = lost.agg(F.sum("size").alias("lines"), first.alias("first")).collect()
@@ -294,8 +298,8 @@ class _Comparison:
 
     @cached_property
     def _blocks(self) -> tuple[dict[int, dict[int, tuple[int, int]]], Counter[int]]:
-        """The number of lines and bytes of each block of a file, and the number of unreadable lines
-        of each file.
+        """The number of lines and of bytes in each block of a file, and the number of unreadable
+        lines in each file.
         """
         kinds = self._lines.where(F.col("kind") != EVENT).groupBy("kind", "file", "block")
         sums = kinds.agg(
@@ -311,7 +315,7 @@ class _Comparison:
         return blocks, counts
 
     def _line(self, file: int, block: int, number: int) -> int:
-        """The line number in a file of a line with this number in its block."""
+        """Returns the line number within the file of a line with this number in its block."""
         inside = self._blocks[0][file].items()
         return number + sum(count for other, (count, _) in inside if other < block)
 
@@ -319,7 +323,7 @@ class _Comparison:
         return f"{self._files[file].label}:{self._line(file, block, number)}"
 
     def _problems(self) -> list[Problem]:
-        """The unreadable lines, file by file."""
+        """Returns the problems of unreadable lines, file by file."""
         blocks, counts = self._blocks
         lines: dict[int, list[tuple[int, str]]] = {}
         order = Window.partitionBy("file").orderBy("block", "number")
@@ -386,7 +390,9 @@ class _Comparison:
 
 
 def _given(text: Column) -> Column:
-    """A line with what `tasks.located` has to know of it, as bytes."""
+    """Returns a line together with the information that `tasks.located` needs about it, as
+    bytes.
+    """
     origin, size = F.col("_metadata"), F.octet_length(text)
     where = origin.getField("file_path"), origin.getField("file_block_start").cast("string")
     apart = tasks.APART.decode()

@@ -1,11 +1,11 @@
 # pyright: basic
-"""The files of a recording, in any file system that Hadoop can access, and a check that each was
-read completely.
+"""Finds the files of a recording, in any file system that Hadoop can access, and checks that each
+file was read completely.
 
 Spark silently skips the rest of a broken compressed file, a file that has vanished, and lines
-longer than a limit; so the number of bytes read is compared with the size. Local files are opened
-once, by the rules for recordings, before Spark reads them, because Spark would wait for a FIFO
-forever.
+longer than a limit. The number of bytes read is therefore compared with the size of the file. Local
+files are opened once before Spark reads them, by the rules for recordings, because Spark would wait
+for a FIFO forever.
 """
 
 from __future__ import annotations
@@ -27,21 +27,23 @@ if TYPE_CHECKING:
     from pyspark import SparkContext
 
 ENDINGS = (".jsonl", ".jsonl.gz", ".parquet")
-"""The file name endings of recordings in a folder."""
+"""The endings of names of recordings in a folder."""
 PARQUET = ".parquet"
 MAX_HELD = 1 << 26
-"""Spark keeps lines of at most this many bytes; of a longer line it only reports the existence."""
+"""Maximum number of bytes of a line that Spark keeps. For a longer line, Spark only reports that
+the line exists.
+"""
 GONE = "No such file or directory"
 LEEWAY = range(-1, 4)
-"""The tolerated difference between the sizes of a file and of its lines: the end of the last line,
-and the byte order mark of Windows.
+"""The tolerated difference between the size of a file and that of its lines. It allows for the end
+of the last line and the byte order mark of Windows.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """A file by its URL as Spark writes it, its path as Hadoop does, and its name for the user.
-    ``missing`` is the reason why it does not exist.
+    """A file, with its URL as Spark writes it, its path as Hadoop writes it, and its name for the
+    user. ``missing`` is the reason why the file does not exist or cannot be used.
     """
 
     url: str
@@ -56,8 +58,8 @@ class File:
 
 
 def found(spark: SparkContext, names: Sequence[str]) -> list[File]:
-    """The distinct files with these names: for a folder, the recordings in it; for a pattern, the
-    matches. Raises `Rejected`.
+    """Returns the distinct files with these names. A folder denotes the recordings in it, and a
+    pattern denotes its matches. Raises `Rejected`.
     """
     files: dict[str, File] = {}
     for name in names:
@@ -82,7 +84,9 @@ def _named(spark: SparkContext, name: str) -> Iterator[File]:
 
 
 def _below(system: Any, status: Any, label: str) -> Iterator[File]:
-    """A file, or the recordings in a folder, by name. A file written as Parquet may be a folder."""
+    """Yields a file, or the recordings in a folder, sorted by name. A file written as Parquet may
+    be a folder.
+    """
     if not status.isDirectory():
         path = system.makeQualified(status.getPath())
         size = int(status.getLen())
@@ -111,7 +115,7 @@ def _below(system: Any, status: Any, label: str) -> Iterator[File]:
 
 
 def _refusal(path: Any, size: int) -> str | None:
-    """The reason why a file of this size cannot be a recording, or None."""
+    """Returns the reason why a file of this size cannot be a recording, or None."""
     kind = inputs.Kind.RECORDING
     try:
         if str(path.toUri().getScheme()) == "file":
@@ -124,17 +128,17 @@ def _refusal(path: Any, size: int) -> str | None:
 
 
 def _plain(url: str, pattern: str) -> str:
-    """A URL in the style of the pattern that it matches."""
+    """Returns a URL in the style of the pattern that it matches."""
     return url if ":" in pattern else url.removeprefix("file:")
 
 
 def literal(path: str) -> str:
-    """A path as a pattern that only matches itself."""
+    """Converts a path to a pattern that only matches this path."""
     return re.sub(r"([\\*?\[\]{}])", r"\\\1", path)
 
 
 def unread(spark: SparkContext, file: File, lines: int, size: int) -> Problem | None:
-    """The defect of a file, given the numbers of lines and bytes read, or None."""
+    """Returns the defect of a file, given the numbers of lines and of bytes read, or None."""
     try:
         there = _content(spark, file)
     except Py4JJavaError as error:
@@ -151,10 +155,11 @@ def unread(spark: SparkContext, file: File, lines: int, size: int) -> Problem | 
 
 
 def _content(spark: SparkContext, file: File) -> int:
-    """The number of bytes to read, after decompression if the name indicates a compressed file.
+    """Returns the number of bytes to read, after decompression if the name indicates a compressed
+    file.
 
-    A compressed file is decompressed completely: the size in its last bytes is that of its last
-    member only, and could by chance be the amount read from a broken file.
+    A compressed file is decompressed completely. The size in its last bytes is only the size of its
+    last member, which could by chance equal the amount read from a broken file.
     """
     hidden: Any = spark
     jvm, settings = hidden._jvm, hidden._jsc.hadoopConfiguration()
@@ -171,7 +176,9 @@ def _content(spark: SparkContext, file: File) -> int:
 
 
 def absolute(spark: SparkContext, name: str) -> str:
-    """A name for Hadoop, as an absolute path: Java may have started in another folder."""
+    """Returns a name for Hadoop as an absolute path, because Java may have started in another
+    folder.
+    """
     if ":" in name:
         return name
     system, _ = _system(spark, name)

@@ -1,6 +1,6 @@
-"""The work of executors: turns lines into events of histories, and judges histories.
+"""Implements the work of executors: converts lines to events of histories, and judges histories.
 
-The meaning of lines and the judging are the same code as without Spark.
+Lines are interpreted and histories are judged by the same code as without Spark.
 """
 
 from __future__ import annotations
@@ -37,26 +37,28 @@ if TYPE_CHECKING:
     from pyspark.core.broadcast import Broadcast
 
 EVENT, PROBLEM, BLOCK = "event", "problem", "block"
-"""The kinds of rows: a line that belongs to a history, an unreadable line, and the number of lines
-and bytes of a block of a file.
+"""The kinds of rows: lines that belong to a history, an unreadable line, and the number of lines
+and bytes in a block of a file.
 """
 NEAR_BYTES = 1 << 22
-"""The number of bytes of lines within which lines of the same history are grouped."""
+"""Number of bytes of lines within which lines of the same history are grouped."""
 APART = b"\0"
-"""The separator between the parts of a line passed to `located`; it cannot occur in a URL."""
+"""The separator between the parts of a line that is passed to `located`. It cannot occur in a
+URL.
+"""
 Row: TypeAlias = tuple[Any, ...]
 Standings: TypeAlias = "tuple[tuple[Standing, int], ...]"
 LineContent: TypeAlias = (
     "tuple[int, tuple[tuple[int, str], int, tuple[Json, ...], Standings] | None]"
 )
-"""The number of a line, and the source and number of its event, the values of its fields, and its
-standings; None instead of the latter if it is unreadable.
+"""The number of a line, followed by the source and number of its event, the values of its fields,
+and its standings. If the line is unreadable, None takes the place of all these.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """The common data of tasks; ``numbers`` are the numbers of the files."""
+    """The common data of all tasks. ``numbers`` maps each file to its number."""
 
     model: ir.Model
     recording: Recording
@@ -69,7 +71,9 @@ Shipped: TypeAlias = "Broadcast[Task]"
 
 @lru_cache(maxsize=1)
 def _made(shipped: Shipped) -> tuple[MappedModel, Judge]:
-    """The mapping, and the judge of histories, cached for the following tasks of this process."""
+    """Returns the mapping and the judge of histories. They are cached for later tasks in this
+    process.
+    """
     mapped = MappedModel(shipped.value.model, shipped.value.recording)
     try:
         return mapped, in_machine_code(mapped)
@@ -79,13 +83,13 @@ def _made(shipped: Shipped) -> tuple[MappedModel, Judge]:
 
 
 def located(shipped: Shipped, lines_in: Iterable[bytes]) -> Iterator[Row]:
-    """The rows for some lines. Each line consists of its file, the start of its block, its size in
-    bytes, and its data unless it is too large. The lines of a block come in order.
+    """Yields the rows for some lines. Each line consists of its file, the start of its block, its
+    size in bytes, and its data unless it is too large. The lines of a block must be in order.
 
-    Lines of one history that are near each other form one row, or several if they name it in
-    several ways: their content (`LineContent`), at the position of the first of them; the number of
-    the first (``first``), and their count (``size``). Fields that the recording does not name are
-    dropped.
+    Lines of one history that are near each other form one row, or several rows if they name the
+    history in several ways. A row contains the content of its lines (`LineContent`), the position
+    of the first of these lines, the number of that line (``first``), and the count of lines
+    (``size``). Fields that the recording does not name are dropped.
     """
     numbers = shipped.value.numbers
     recording = shipped.value.recording
@@ -138,7 +142,7 @@ class _Near:
 
     @property
     def is_full(self) -> bool:
-        """Whether the lines must be turned into rows before more are added."""
+        """Whether the lines must be converted to rows before more lines are added."""
         return self._bytes >= NEAR_BYTES
 
     def add(self, event: LocatedEvent, position: tuple[int, int, int], size: int) -> None:
@@ -150,7 +154,7 @@ class _Near:
         self._bytes += size
 
     def rows(self) -> Iterator[Row]:
-        """Returns the rows of the lines, and removes the lines."""
+        """Yields the rows of the lines, and removes the lines."""
         position = self._place or ()
         for (key, by), lines in self._found.items():
             named = None if key is None and self._keyed else written(key)
@@ -162,7 +166,9 @@ class _Near:
 
 
 def _in_order(rows: Iterable[Row]) -> Iterator[LineContent]:
-    """The lines of the rows of one history, in order; rows come ordered by position."""
+    """Yields the lines in the rows of one history, in order. The rows must be ordered by
+    position.
+    """
     for _, near in groupby(rows, itemgetter(1, 2, 3)):
         lines: list[LineContent] = [line for row in near for line in pickle.loads(bytes(row[-1]))]
         lines.sort(key=itemgetter(0))
@@ -170,8 +176,8 @@ def _in_order(rows: Iterable[Row]) -> Iterator[LineContent]:
 
 
 def judged(shipped: Shipped, rows_in: Iterable[Row]) -> Iterator[Row]:
-    """The verdicts on histories. Rows come grouped by history, and ordered by position: the key,
-    the position, and lines.
+    """Yields the verdicts on histories. The rows must be grouped by history and ordered by
+    position. A row consists of the key, the position, and lines.
     """
     (mapped, judging), effort = _made(shipped), shipped.value.effort
     limit = effort.lines(mapped.recording)
@@ -209,7 +215,7 @@ def _row(mapped: MappedModel, key: str, judgement: Judgement) -> Row:
 
 
 def unpacked(data: bytes) -> Judgement:
-    """The judgement in a row."""
+    """Returns the judgement in a row."""
     judgement: Judgement = pickle.loads(zlib.decompress(data))
     return judgement
 
@@ -220,7 +226,9 @@ _DIGITS = str.maketrans("0123456789", "9876543210")
 
 
 def written(key: Key) -> str:
-    """A key as a text; the texts have the order of the keys: numbers, then texts."""
+    """Converts a key to a text. The texts are ordered in the same way as the keys: numbers first,
+    then texts.
+    """
     if key is None:
         return ""
     if isinstance(key, str):
@@ -232,7 +240,7 @@ def written(key: Key) -> str:
 
 
 def read(text: str) -> Key:
-    """The key written as a text."""
+    """Converts a text that `written` returned back to a key."""
     match text[:1]:
         case "":
             return None
