@@ -192,7 +192,7 @@ class Driver:
         return source.patterns[0]
 
     def _kind_of(self, kind: Kind, line: Line) -> str:
-        """The non-numeric part of an answer."""
+        """Returns the non-numeric part of an answer."""
         parts: list[str] = []
         for declared, read in zip(kind.event.fields, line.fields, strict=True):
             value = getattr(read, "value", None)
@@ -207,7 +207,9 @@ class Driver:
     # ------------------------------------------------------------ choosing
 
     def _chosen(self) -> Request | None:
-        """A request; those that lead to the features covered least are the most probable."""
+        """Chooses a request. Requests that lead to the least covered features are the most
+        probable.
+        """
         states = sorted(self.possible.states)
         candidates: dict[Request, frozenset[Feature]] = {}
         for _ in range(TRIES):
@@ -248,7 +250,7 @@ class Driver:
         return frozenset({(name, answer_kind, situation) for answer_kind in plain})
 
     def _situation(self, state: State) -> str:
-        """A state without its numbers."""
+        """Returns the text of a state without its numbers."""
         if state not in self._situations:
             if len(self._situations) > 10_000:
                 self._situations.clear()

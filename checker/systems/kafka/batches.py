@@ -13,11 +13,11 @@ from fencepost.spec.records import dataclass
 
 _HEADER = Struct(">qiibIhiqqqhii")
 _LENGTH_FROM = 12
-"""Offset in a batch from which its length field counts; the bytes up to the end of this field are
-not included.
+"""Number of bytes of a batch that its length field does not count: those up to the end of this
+field.
 """
 _CHECKED_FROM = 21
-"""Offset in a batch from which the checksum covers the bytes."""
+"""Offset in a batch of the first byte that the checksum covers."""
 _COMPRESSED, _TRANSACTIONAL, _CONTROL = 0x07, 0x10, 0x20
 _POLYNOMIAL = 0x82F63B78
 

@@ -126,7 +126,7 @@ class Connection:
 
 
 _NAMES = {0: "NONE", -1: "UNKNOWN_SERVER_ERROR"}
-"""Errors for which brokers use other names than the client library."""
+"""Errors that brokers and the client library name differently."""
 _INSIDE = (
     "responses",
     "partition_responses",
