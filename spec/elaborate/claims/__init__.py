@@ -1,1 +1,1 @@
-"""Whole modules and models, properties, refinements, scenarios and recordings."""
+"""Elaborates whole modules and models, properties, refinements, scenarios and recordings."""

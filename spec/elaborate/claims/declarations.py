@@ -1,4 +1,6 @@
-"""The names that the declarations of one module make, and names that would hide others."""
+"""Collects the names that the declarations of one module introduce, and reports names that would
+hide others.
+"""
 
 from __future__ import annotations
 
@@ -31,13 +33,13 @@ from fencepost.spec.text.source import Span
 
 @dataclass(slots=True)
 class Gathering:
-    """The names that the declarations of one module make."""
+    """Collects the names that the declarations of one module introduce."""
 
     work: Elaboration
     instance: Instance
 
     def gather(self) -> None:
-        """Enters every name of the file; a name declared twice is reported."""
+        """Enters every name that the file declares. Reports names that are declared twice."""
         for node in self.instance.file.declarations:
             entity = self._entity(node)
             if entity is not None:
@@ -61,7 +63,7 @@ class Gathering:
             case syntax.Param(name=name, kind="type"):
                 return TypeEntity(name.text, name.span, module, node)
             case syntax.Param(name=name):
-                # The importer replaces it by a channel of its own.
+                # The importer replaces this entity by one of its channels.
                 return BrokenEntity(name.text, name.span)
             case (
                 syntax.TypeDecl(name=name)
@@ -103,7 +105,7 @@ class Gathering:
                 | syntax.TolerateDecl()
                 | syntax.UnderWayDecl()
             ):
-                # Lines of a recording have names of their own.
+                # Names in a recording are separate from those of the module.
                 return None
             case _:
                 assert_never(node)
@@ -164,7 +166,7 @@ class Gathering:
 
 
 def member_names(node: syntax.Declaration) -> tuple[syntax.Name, ...]:
-    """The names of the members of a declared type."""
+    """Returns the names of the members of a declared type."""
     match node:
         case syntax.EnumDecl(members=members) | syntax.SymmetricType(members=members):
             return members
@@ -175,7 +177,7 @@ def member_names(node: syntax.Declaration) -> tuple[syntax.Name, ...]:
 
 
 def refuse_hiding(work: Elaboration, instance: Instance) -> None:
-    """Reports (F203) what hides something: names of a module and of its roles."""
+    """Reports (F203) names of a module and its roles that hide other names."""
     outside = {**instance.imports, **instance.names}
 
     def refuse(name: str, span: Span, known: Mapping[str, Entity]) -> None:
@@ -186,7 +188,8 @@ def refuse_hiding(work: Elaboration, instance: Instance) -> None:
     for name, entity in instance.names.items():
         own = any(member.owner.module is instance for member in instance.members.get(name, []))
         if not own and not isinstance(entity, BrokenEntity):
-            # Imported members; the own ones have been compared.
+            # `gather` has compared the name with the module's own members, so only imported members
+            # can still have the same name.
             refuse(name, entity.span, {})
         if isinstance(entity, RoleEntity):
             for inner, declared in entity.names.items():

@@ -1,6 +1,7 @@
-"""Builds one model from the instances of a program's modules: declarations become tables.
+"""Builds one model from the instances of a program's modules. Their declarations become the tables
+of the model.
 
-Variables, actions and properties are in declaration order, those of imported modules first.
+Variables, actions and properties are in declaration order, with those of imported modules first.
 """
 
 from __future__ import annotations
@@ -58,7 +59,7 @@ from fencepost.spec.text.source import Span
 
 @dataclass(frozen=True, slots=True)
 class _Fault:
-    """A fault of a channel, and the variable that counts its occurrences."""
+    """A fault of a channel, and the variable that counts its occurrences if there is a budget."""
 
     entity: ChannelEntity
     fault: channels.Fault
@@ -75,12 +76,12 @@ class Assembly:
     """One model under construction.
 
     ``whole`` says whether every file could be read. ``written`` is shared between builds (see
-    `joined`). ``asked`` is an expression to evaluate in states, which becomes the last property;
-    with ``of_any_type`` it need not be a condition. ``again`` creates a new assembly of the same
-    program, for the modules that are refined. ``paths`` are the shortest paths from the root to the
-    modules. ``entities`` correspond to ``variables``; None is a fault budget. ``recording`` is the
-    root's mapping of recordings, and ``scenarios`` are the elaborated ``stated`` scenarios, both
-    set once the model is built.
+    `joined`). ``asked`` is an expression to evaluate in states. It becomes the last property and
+    must be a condition, unless ``of_any_type`` is set. ``again`` creates a new assembly of the same
+    program; it is used for modules that are refined. ``paths`` holds the shortest path from the
+    root to each module. ``entities`` correspond to ``variables``; an entity of None is a fault
+    budget. ``recording`` is the root's mapping of recordings, and ``scenarios`` are the elaborated
+    ``stated`` scenarios. Both are set once the model is built.
     """
 
     work: Elaboration
@@ -105,7 +106,9 @@ class Assembly:
     scenarios: list[Scenario] = field(default_factory=list[Scenario])
 
     def abstract(self) -> ir.Model:
-        """The transition system only, without properties and other data for checks and reports."""
+        """Builds only the transition system, without properties and other data for checks and
+        reports.
+        """
         start = self._machine()
         work = self.work
         model = ir.Model(
@@ -115,14 +118,16 @@ class Assembly:
         return of_all_elements(model) if self._symmetric() else model
 
     def _refined(self, position: int) -> Assembly:
-        """A separate assembly whose root is the module at this position of `every_instance`."""
+        """Returns a separate assembly whose root is the module at this position of
+        `every_instance`.
+        """
         assert self.again is not None
         other = self.again()
         other.root = every_instance(other.root)[position]
         return other
 
     def _symmetric(self) -> bool:
-        """Whether some module declares a symmetric type."""
+        """Returns whether any module declares a symmetric type."""
         return any(
             isinstance(node, syntax.SymmetricType)
             for instance in every_instance(self.root)
@@ -130,7 +135,9 @@ class Assembly:
         )
 
     def _machine(self) -> ir.Statement:
-        """Creates variables and actions. Returns the choice of initial states."""
+        """Creates the variables and actions. Returns the statement that chooses the initial
+        state.
+        """
         self.paths = paths(self.root)
         self.instances = joined(self.root, self.written)
         for instance in self.instances:
@@ -144,7 +151,7 @@ class Assembly:
         return start
 
     def model(self) -> ir.Model:
-        """The model; usable only if no error was recorded."""
+        """Builds the model. It is usable only if no error was recorded."""
         every = every_instance(self.root)
         start = self._machine()
         declared = Properties(self.work, self.root, self.paths, self._refined)
@@ -196,7 +203,9 @@ class Assembly:
     # ------------------------------------------------------------ declarations
 
     def _shown(self, entity: _Declared) -> str:
-        """The name of an entity in reports: as the root would write it, if possible."""
+        """Returns the name of an entity in reports. If possible, this is the name that the root
+        would write.
+        """
         role = None if isinstance(entity, ChannelEntity) else entity.role
         name = f"{role.name}.{entity.name}" if role else entity.name
         top = role or entity
@@ -227,7 +236,7 @@ class Assembly:
                 case ActionEntity() if entity.decl is node:
                     self._number(entity)
                 case _:
-                    # Declared twice, which has been reported.
+                    # The name is declared twice, which has already been reported.
                     pass
 
     def _number(self, entity: ActionEntity) -> None:
@@ -238,7 +247,8 @@ class Assembly:
         if role.decl.index is not None:
             role.index_type = context.resolve(role.decl.index.type)
             if role.index_type is None:
-                # Any finite type lets checking continue; the mistake has been reported.
+                # Any finite type allows checking to continue. The mistake has already been
+                # reported.
                 role.index_type = Bool()
             elif not countable(role.index_type, MAX_KEYS):
                 self.work.report(
@@ -293,7 +303,7 @@ class Assembly:
         for fault in faults:
             seen[fault.kind] = seen.get(fault.kind, 0) + 1
             if fault.budget == 0:
-                # The fault cannot occur, so there is nothing to report.
+                # The fault cannot occur, so the model needs no action for it.
                 continue
             number = str(seen[fault.kind]) if seen[fault.kind] > 1 else ""
             counter: int | None = None
@@ -308,7 +318,7 @@ class Assembly:
             self.acting.append(_Fault(entity, fault, counter, f"{shown}.{verb}{number}"))
 
     def _something(self) -> None:
-        """Reports (F825) a spec with nothing to run."""
+        """Reports (F825) a spec that declares nothing to check."""
         empty = not self.variables and not self.actions and not self.properties
         if empty and self.whole and not self.work.problems:
             self.work.report(
@@ -375,7 +385,9 @@ class Assembly:
     def _choices(
         self, context: Context, node: syntax.Choices, parts: list[ir.Statement | Opening]
     ) -> Context:
-        """The parameters of an action. Its `where` is a condition on the last of them."""
+        """Adds the choices of an action's parameters, and returns the context with these parameters
+        bound. The `where` of the action is a condition on the last parameter.
+        """
         self.work.limit(len(node.binders), node.span)
         for binder in node.binders:
             last = node.condition is not None and binder is node.binders[-1]
@@ -388,7 +400,9 @@ class Assembly:
     def _process(
         self, context: Context, item: ActionEntity, parts: list[ir.Statement | Opening]
     ) -> Context:
-        """In a role family, the choice of the process comes first."""
+        """Adds the choice of the acting process in a role family, and returns the context of this
+        process. The caller makes it the first choice of the action.
+        """
         role = item.role
         if role is None or role.index_type is None:
             return context
@@ -413,7 +427,9 @@ class Assembly:
                         yield ir.Assumption(condition.expr, node.condition.span)
 
     def _constants(self, instances: Sequence[Instance]) -> Iterator[ir.Constant]:
-        """The constants, the root's first, under the paths that checks and options use."""
+        """Yields the constants, with those of the root first, under the paths that checks and
+        options use.
+        """
         for instance in (self.root, *instances[:-1]):
             prefix = f"{self.paths[instance]}." if self.paths[instance] else ""
             entities = {**instance.names, **(instance.imports if instance is self.root else {})}
@@ -425,7 +441,9 @@ class Assembly:
                     yield ir.Constant(prefix + name, entity.type, entity.value, entity.span)
 
     def _depth(self) -> None:
-        """Reports (F711) bodies that are nested too deeply for the engines."""
+        """Reports (F711) each action or property whose body is nested too deeply for the
+        engines.
+        """
         parts: list[ir.Action | ir.Property] = [*self.actions, *self.properties]
         for part in parts:
             if depth(part.body) > DEEPEST:
@@ -437,10 +455,10 @@ class Assembly:
                 )
 
     def _unheard(self) -> None:
-        """Warns (F420) about messages that are sent but received by no action.
+        """Warns (F420) about messages that are sent, but that no action receives.
 
-        Those of a persistent channel remain in it, and may also be read by an expression such as
-        `Yes in c`.
+        Messages of a persistent channel remain in the channel. An expression such as `Yes in c` may
+        read them instead.
         """
         if any(not problem.warning for problem in self.work.problems):
             return

@@ -1,4 +1,6 @@
-"""Determines the modules whose state is part of a model: those with state that the root names."""
+"""Determines the modules whose state is part of a model. These are the modules with state that the
+root names, directly or indirectly.
+"""
 
 from __future__ import annotations
 
@@ -23,14 +25,14 @@ from fencepost.spec.records import dataclass
 from fencepost.spec.syntax import nodes as syntax
 
 Mention: TypeAlias = tuple[str | None, str]
-"""A name, and the name before its dot, if there is one."""
+"""The name before the dot, or None if there is no dot, and the name itself."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Written:
-    """The names in the syntax of a program, shared by all its builds.
+    """The names that occur in the syntax trees of a program. All builds of the program share them.
 
-    Syntax nodes are identified by `id`, and kept alive so that no id is reused.
+    Syntax nodes are identified by `id`. They are kept alive so that no id is reused.
     """
 
     found: dict[int, tuple[object, tuple[Mention, ...]]] = field(
@@ -38,7 +40,9 @@ class Written:
     )
 
     def names(self, tree: object) -> tuple[Mention, ...]:
-        """The names in a piece of syntax, each once, in the order of the text."""
+        """Returns the names in a piece of syntax. Each name is listed once, in the order of the
+        text.
+        """
         entry = self.found.get(id(tree))
         if entry is None:
             entry = self.found[id(tree)] = (tree, tuple(dict.fromkeys(_names(tree))))
@@ -54,7 +58,9 @@ def _names(tree: object) -> Iterator[Mention]:
 
 
 def every_instance(root: Instance) -> list[Instance]:
-    """The root and everything that it imports, imported modules first, in order of import."""
+    """Returns the root and everything that it imports. Imported modules come first, in the order of
+    the imports.
+    """
     return list(_every(root, set()))
 
 
@@ -68,7 +74,9 @@ def _every(instance: Instance, seen: set[Instance]) -> Iterator[Instance]:
 
 
 def paths(root: Instance) -> dict[Instance, str]:
-    """The shortest path from the root to each instance; all are different."""
+    """Returns the shortest path from the root to each instance. A number is appended to a path that
+    is already in use.
+    """
     path_of = {root: ""}
     waiting = [root]
     for instance in waiting:
@@ -85,7 +93,7 @@ def paths(root: Instance) -> dict[Instance, str]:
             plain = path = prefix + aliases.get(module, module.alias)
             number = 2
             while path in path_of.values():
-                # Imported by names only, or with other arguments.
+                # The module is imported only for its names, or imported again with other arguments.
                 path = f"{plain}{number}"
                 number += 1
             path_of[module] = path
@@ -94,11 +102,13 @@ def paths(root: Instance) -> dict[Instance, str]:
 
 
 def joined(root: Instance, written: Written) -> list[Instance]:
-    """The instances whose state is part of the model, imported ones first, in order of import.
+    """Returns the instances whose state is part of the model. Imported instances come first, in the
+    order of the imports.
 
-    The root is part of it. Another instance is if a joined one names one of its roles, variables,
-    channels, actions, procedures or properties, or a def that reads its state. ``written`` is kept
-    between builds of a program.
+    The root's state is always part of the model. The state of another instance is part of it if an
+    instance that is already included names one of its roles, variables, channels, actions,
+    procedures or properties, or a def that reads its state. ``written`` is kept between builds of a
+    program.
     """
     root.joined = True
     waiting = [root]
@@ -120,17 +130,17 @@ _State = (
 def _is_state(
     entity: Entity, instance: Instance, cache: dict[DefEntity, bool], written: Written
 ) -> TypeGuard[_State | DefEntity]:
-    """Whether naming this entity in ``instance`` adds the state of its module. ``cache`` holds the
-    results for defs.
+    """Returns whether the state of the entity's module must be included because ``instance`` names
+    this entity. ``cache`` holds the results for defs.
     """
     if isinstance(entity, DefEntity):
-        # A def of the same module adds nothing, since that state is included anyway.
+        # A def of the same module adds nothing, since the state of this module is included anyway.
         return entity.module is not instance and _looks_at_state(entity, cache, written)
     return isinstance(entity, _State)
 
 
 def _looks_at_state(start: DefEntity, cache: dict[DefEntity, bool], written: Written) -> bool:
-    """Whether a def, or one that it calls, names state."""
+    """Returns whether a def names state, either itself or through the defs that it calls."""
     if start in cache:
         return cache[start]
     seen = {start}
@@ -148,7 +158,7 @@ def _looks_at_state(start: DefEntity, cache: dict[DefEntity, bool], written: Wri
 
 
 def _mentioned(instance: Instance, names: tuple[Mention, ...]) -> Iterator[Entity]:
-    """The entities of a module that names in a piece of its syntax denote."""
+    """Yields the entities that the names in a piece of a module's syntax denote."""
     for base, name in names:
         entity: Entity | None = None
         if base is not None:

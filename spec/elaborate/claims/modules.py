@@ -1,7 +1,7 @@
-"""The instances of modules: arguments, overridden constants, and imported names.
+"""Creates the instances of modules, with their arguments, overridden constants and imported names.
 
-A file is read once per program. Each model has its own `Instance`s, because constants, and thereby
-types, differ between checks.
+A file is read once per program. However, each model has its own `Instance` objects, because the
+values of constants, and therefore types, differ between checks.
 """
 
 from __future__ import annotations
@@ -39,20 +39,25 @@ from fencepost.spec.text.clock import tick
 from fencepost.spec.text.problem import suggestion
 
 MAX_ARGUMENTS = 2_000
-"""The maximal number of imports with arguments in one model."""
+"""Maximum number of imports with arguments in one model."""
 
 Override: TypeAlias = tuple[syntax.Expr, "Instance | None"]
-"""A new value of a constant, and the instance that contains its text, or None for the root."""
+"""A new value of a constant, and the instance whose text contains the value, or None for the
+root.
+"""
 
 Overrides: TypeAlias = Mapping[tuple[str, ...], Override]
-"""New values of constants by path, the innermost name last."""
+"""New values of constants by path. The last name of a path is the name of the constant."""
 
 
 @dataclass(slots=True)
 class Modules:
-    """The instances of one model, by file and arguments: by the values that the arguments have in
-    the module, and for simple arguments (``written``) by their values in the importer. ``argued``
-    counts imports with arguments.
+    """The instances of one model.
+
+    ``instances`` holds them by file and by the values that the arguments have in the module.
+    ``written`` holds those with simple arguments by file and by the values that the arguments have
+    in the importer. ``argued`` counts imports with arguments. ``imported`` holds the instance of
+    each import, by the id of its syntax node.
     """
 
     work: Elaboration
@@ -63,7 +68,7 @@ class Modules:
     imported: dict[int, Instance] = field(default_factory=dict[int, Instance])
 
     def root(self, overrides: Overrides) -> Instance:
-        """The instance of the root file, with everything that it imports."""
+        """Creates the instance of the root file, with everything that it imports."""
         instance = self._gathered(self.files.root, "", "")
         for decl in instance.file.declarations:
             if isinstance(decl, syntax.Param):
@@ -87,10 +92,10 @@ class Modules:
         return instance
 
     def _settle(self, instance: Instance) -> None:
-        """Completes an instance after its imports are known."""
+        """Completes an instance once its imports are known."""
         refuse_hiding(self.work, instance)
-        # Here, so that long chains are resolved from their start, and unused declarations are
-        # checked.
+        # Constants and types are resolved here, so that long chains are resolved from their start,
+        # and unused declarations are checked.
         for entity in instance.names.values():
             if isinstance(entity, ConstEntity):
                 value_of(self.work, entity)
@@ -110,16 +115,15 @@ class Modules:
     def _imports(self, instance: Instance, overrides: Overrides) -> None:
         nodes = [n for n in instance.file.declarations if isinstance(n, syntax.Import)]
         changed = {path[0] for path in overrides}
-        # Equal imports are one instance, whichever of them an override refers to. The first of
-        # several overrides wins. several overrides wins.
+        # Equal imports share one instance, so an override of any of them applies to all. If several
+        # of them override the same constant, the first one wins.
         alike: dict[object, dict[tuple[str, ...], Override]] = {}
         for node in reversed(nodes):
             shared = alike.setdefault(_target(node), {})
             shared.update(self._within(instance, node, overrides))
 
         # Imports with overrides come first, so that a module that is reached twice gets the new
-        # value; names keep the order of the file. with the new value; names keep the order of the
-        # file.
+        # value. ``instance.modules`` keeps the order of the file.
         def changes(node: syntax.Import) -> bool:
             names = node.names or (node.alias or node.module[-1],)
             return any(name.text in changed for name in names)
@@ -148,7 +152,9 @@ class Modules:
     def _within(
         self, instance: Instance, node: syntax.Import, overrides: Overrides
     ) -> Iterator[tuple[tuple[str, ...], Override]]:
-        """The overrides that refer to an import, with paths relative to its module."""
+        """Yields the overrides that refer to an import, with paths relative to the imported
+        module.
+        """
         alias = node.alias or node.module[-1]
         for target, (value, written) in overrides.items():
             home = written or instance
@@ -208,7 +214,9 @@ class Modules:
         node: syntax.Import,
         overrides: Overrides,
     ) -> Instance:
-        """The instance of a module for an import; equal arguments give the same instance."""
+        """Returns the instance of a module for an import. Imports with equal arguments share one
+        instance.
+        """
         key: object = (path,)
         plain = self._plain_key(importer, path, node)
         existing = self.written.get(plain) if plain is not None else None
@@ -224,8 +232,8 @@ class Modules:
         return instance
 
     def _plain_key(self, importer: Instance, path: Path, node: syntax.Import) -> object:
-        """A key for simple arguments, before they are evaluated in the module with all of its
-        imports; None if they are not simple.
+        """Returns a key for simple arguments before they are evaluated in the module, which would
+        require all of its imports. Returns None if an argument is not simple.
 
         Without this shortcut, modules that pass on their arguments would double the work from file
         to file.
@@ -239,8 +247,9 @@ class Modules:
         return (path, frozenset(key.items())) if key else None
 
     def _plain(self, importer: Instance, value: syntax.Expr) -> object:
-        """The value of a number, of the name of a constant, type or channel, or of an arithmetic
-        operation.
+        """Returns a key for an argument that is a number, a truth value, the name of a constant,
+        type or channel, or an arithmetic operation on such arguments. Returns None for any other
+        argument.
         """
         match value:
             case syntax.Integer(value=number):
@@ -274,9 +283,8 @@ class Modules:
         key: object,
     ) -> Instance:
         if node.arguments:
-            # The arguments are evaluated in a temporary copy, because dependent values are
-            # evaluated again once the instance has its own types and overridden constants. to is
-            # worked out anew once the instance has its own types and overridden constants.
+            # The arguments are evaluated in a temporary copy, because values that depend on them
+            # are evaluated again once the instance has its own types and overridden constants.
             copy = self._argued(importer, path, alias, "", node)
             self._imports(copy, overrides)
             key = self._key(copy)
@@ -294,7 +302,9 @@ class Modules:
         return instance
 
     def _carried(self, instance: Instance, node: syntax.Import) -> None:
-        """Reports channels (F607) whose messages differ from those of the module's parameters."""
+        """Reports (F607) each channel argument whose messages differ from those that the module's
+        parameter declares.
+        """
         arguments = {argument.name.text: argument for argument in node.arguments}
         context = Context(self.work, instance, Position("constant"))
         for decl in instance.file.declarations:
@@ -340,7 +350,9 @@ class Modules:
         return tuple(key)
 
     def _compare(self, instance: Instance, overrides: Overrides) -> None:
-        """Reports a constant (F824) that another path overrides with a different value."""
+        """Reports (F824) each constant whose override differs from that of an earlier import of the
+        same instance.
+        """
         for path, (value, _) in overrides.items():
             entity = instance.names.get(path[0]) if len(path) == 1 else None
             if not isinstance(entity, ConstEntity):
@@ -426,7 +438,7 @@ class Modules:
             return
         argument_entity = denoted(context, argument.value)
         if isinstance(argument_entity, TypeEntity):
-            # The members of an enum or union argument are also visible in the module.
+            # If the argument is an enum or union, its members are also visible in the module.
             self._members(argument_entity.module, instance, argument_entity)
 
     def _channel_argument(
@@ -459,5 +471,7 @@ class Modules:
 
 
 def _target(node: syntax.Import) -> object:
-    """The module and the arguments of an import; equal ones share an instance."""
+    """Returns the module and the arguments of an import. Imports share an instance if both are
+    equal.
+    """
     return node.module, node.arguments

@@ -1,4 +1,4 @@
-"""A spec as the user runs it: its files, its checks, and the model of each check."""
+"""A spec as the user runs it, with its files, its checks, and the model of each check."""
 
 from __future__ import annotations
 
@@ -32,12 +32,13 @@ Count = Literal["states", "generated", "depth"]
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """A named run. The empty name is the spec without a check.
+    """A named run of a spec. The name is empty if the spec is run without a check.
 
-    ``properties`` is None for all. ``verdict`` and ``property`` are expected (``ok`` within
-    ``within`` steps, if given), and so are ``counts``. ``constants`` are overrides by path.
-    ``without`` are the actions and roles that are not fair in this check. A check that looks for a
-    run of a ``scenario`` has no properties.
+    ``properties`` is None if all properties are selected. ``verdict``, ``property`` and ``counts``
+    are the expected results. If ``within`` is given, the verdict ``ok`` is expected for this number
+    of steps. ``constants`` are the overrides of constants. ``without`` names the actions and roles
+    that are not fair in this check. A check that searches for a run of a ``scenario`` has no
+    properties.
     """
 
     name: str
@@ -60,7 +61,7 @@ class Check:
 class Program:
     """A spec that has been read. Its models are built one check at a time.
 
-    ``scenarios`` run besides ``checks``. ``written`` is shared by the builds.
+    ``scenarios`` run in addition to ``checks``. All builds share ``written``.
     """
 
     path: Path
@@ -74,8 +75,8 @@ class Program:
 
     @property
     def runs(self) -> tuple[Check, ...]:
-        """The checks and scenarios in file order. If the spec has no check, the spec itself comes
-        first.
+        """The checks and scenarios in file order. If the spec has no check, the run of the spec
+        itself comes first.
         """
         every = (*self.checks, *self.scenarios)
         return tuple(
@@ -91,12 +92,12 @@ def load(
 ) -> Program:
     """Reads a spec and everything that it imports. Raises Rejected with all problems found.
 
-    ``engines`` maps the engines that a check may name to whether they count states; with None, a
-    check may name any engine. See `read_files` for ``trees``.
+    ``engines`` maps each engine that a check may name to whether it counts states. If ``engines``
+    is None, a check may name any engine. See `read_files` for ``trees``.
     """
     program, problems = scanned(path, read_files(path, search, trees=trees), engines)
     if not all(problem.warning for problem in problems):
-        # Other mistakes are reported in the same pass.
+        # Mistakes found while building the models are reported in the same pass.
         for check in program.runs:
             try:
                 select(build(program, check), check)
@@ -109,7 +110,9 @@ def load(
 def scanned(
     path: Path, files: Files, engines: Mapping[str, bool] | None = None
 ) -> tuple[Program, list[Problem]]:
-    """The program of files that have been read, and the problems in them and in the checks."""
+    """Returns the program for files that have been read, and the problems found in the files and
+    checks.
+    """
     tree = files.files[files.root]
     problems = list(files.problems)
     runs = _checks(tree, engines, problems)
@@ -130,14 +133,14 @@ def build(
     of_any_type: bool = False,
     stated: Sequence[syntax.ScenarioDecl] = (),
 ) -> ir.Model:
-    """The model of a check; of the spec itself if ``check`` is None.
+    """Builds the model of a check, or of the spec itself if ``check`` is None.
 
-    ``overrides`` are texts of new values of constants, by path; they take precedence over the
-    check's. ``asked`` is the text of a condition on states, as in an invariant of the spec; it
-    becomes the last property of the model. With ``of_any_type`` it is an expression of any type;
-    such a model is only for `Runner.value`. ``recorder`` records the meanings of names, even if the
-    spec is wrong. Scenarios in ``stated`` are checked as well. Raises Rejected with all problems
-    found.
+    ``overrides`` maps paths of constants to the texts of their new values, which take precedence
+    over those of the check. ``asked`` is the text of a condition on states, as in an invariant of
+    the spec. It becomes the last property of the model. With ``of_any_type``, it may be an
+    expression of any type; such a model is only for `Runner.value`. ``recorder`` records the
+    meanings of names, even if the spec is wrong. The scenarios in ``stated`` are checked as well.
+    Raises Rejected with all problems found.
     """
     return _assembled(program, check, overrides, asked, recorder, of_any_type, stated)[1]
 
@@ -145,7 +148,9 @@ def build(
 def mapped(
     program: Program, check: Check | None, overrides: Mapping[str, str] | None = None
 ) -> tuple[ir.Model, Recording | None]:
-    """The model of a check, and the spec's mapping of recordings. Raises like `build`."""
+    """Builds the model of a check, together with the spec's mapping of recordings. Raises Rejected
+    like `build`.
+    """
     assembly, model = _assembled(program, check, overrides, None, None, False)
     return model, assembly.recording
 
@@ -153,7 +158,7 @@ def mapped(
 def staged(
     program: Program, check: Check, overrides: Mapping[str, str] | None = None
 ) -> tuple[ir.Model, Scenario]:
-    """A scenario and its model. Raises like `build`."""
+    """Builds a scenario and its model. Raises Rejected like `build`."""
     assembly, model = _assembled(program, check, overrides, None, None, False)
     (scenario,) = assembly.scenarios
     return model, scenario
@@ -212,12 +217,12 @@ def _assembled(
 
 
 OVERRIDE = "--const "
-"""Prefix of the source name of a value from the command line."""
+"""Prefix of the source name of a value that is given on the command line."""
 SEVERAL_VALUES = re.compile(r"\s*-?\w+\s*(\.\.|,)\s*-?\w+.*")
 
 
 def _explained(problem: Problem) -> Problem:
-    """The problem, with a note if several values are given for one constant."""
+    """Returns the problem, with an additional note if several values are given for one constant."""
     source = None if problem.span is None else problem.span.source
     if source is None or not source.name.startswith(OVERRIDE):
         return problem
@@ -254,9 +259,11 @@ def _no_constant(
 
 
 def select(model: ir.Model, check: Check, invariants: Sequence[str] = ()) -> frozenset[int]:
-    """The properties to search for: those requested (``--invariant``), else those of the check.
+    """Returns the properties to search for. These are the requested ones (``--invariant``), if
+    there are any, and otherwise those of the check.
 
-    ``expect violated A`` without a list selects only A. Raises Rejected for an unknown name.
+    ``expect violated A`` without a list of properties selects only A. Raises Rejected for an
+    unknown name.
     """
     by_name = {
         prop.name: index
@@ -293,7 +300,7 @@ def _no_property(name: str, names: Sequence[str], span: Span | None) -> Problem:
 
 
 def _unknown_properties(tree: syntax.File, check: Check | None) -> Iterator[Problem]:
-    """The problems that `select` would report, for a spec without a model."""
+    """Yields the problems that `select` would report, for a spec whose model could not be built."""
     if check is None:
         return
     members = [
@@ -458,7 +465,7 @@ def _too_short(expected: syntax.ExpectVerdict, within: int, depth: int | None) -
 
 
 def _unfit_engines(node: syntax.CheckDecl, engines: Mapping[str, bool]) -> Iterator[Problem]:
-    """Problems with the engines that a check names."""
+    """Yields the problems with the engines that a check names."""
     named = [
         item.engine for item in node.items if isinstance(item, syntax.CheckEngine) and item.engine
     ]

@@ -1,4 +1,4 @@
-"""Declared properties, including behavioural ones and refinements."""
+"""Elaborates the declared properties, including those of behaviours, and refinements."""
 
 from __future__ import annotations
 
@@ -21,10 +21,11 @@ from fencepost.spec.text.source import Span
 
 @dataclass(slots=True)
 class Properties:
-    """The properties of a program, in the order of their declarations.
+    """Collects the properties of a program in the order of their declarations.
 
-    ``paths`` are the paths from the root to the modules. ``again`` creates a separate model with
-    its own entities for the n-th instance below the root; it is used for the refined module.
+    ``paths`` holds the paths from the root to the modules. ``again`` creates a separate model, with
+    its own entities, for the instance at the given position of `every_instance`. It is used for
+    refined modules.
     """
 
     work: Elaboration
@@ -114,7 +115,9 @@ class Properties:
     def _property_name(
         self, instance: Instance, role: RoleEntity | None, name: syntax.Name | None
     ) -> str:
-        """The name of a property in checks and reports; unique among the named ones."""
+        """Returns the name of a property in checks and reports, or an empty text for a property
+        without a name. Reports (F202) a name that another property already has.
+        """
         if name is None:
             return ""
         imported = self.root.imports.get(name.text)
@@ -122,7 +125,7 @@ class Properties:
         prefix = "" if instance is self.root or own else f"{self.paths[instance]}."
         shown = prefix + name.text
         other = next((declared for declared in self.properties if declared.name == shown), None)
-        # Declarations in one file, and in one role, have been compared already.
+        # Names within one file, and within one role, have already been compared.
         declared = role is not None and isinstance(role.names.get(name.text), PropertyEntity)
         if other is not None and declared and name.text not in instance.names:
             self.work.report(

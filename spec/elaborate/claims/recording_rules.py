@@ -1,4 +1,6 @@
-"""Rules of recordings: the events that steps show, and the effects of events on the model."""
+"""Elaborates the rules of recordings, which define the events that steps show and the effects of
+events on the model.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +40,7 @@ MAX_SHOWN = 4096
 
 @dataclass(slots=True)
 class Rules:
-    """The rules of a recording, in order. ``context`` is that of a property."""
+    """Collects the rules of a recording in order. ``context`` is the context of a property."""
 
     context: Context
     events: Mapping[str, Event]
@@ -91,7 +93,9 @@ class Rules:
         return list(self.events).index(name.text), event
 
     def _fields(self, context: Context, event: Event) -> tuple[Context, tuple[int, ...]]:
-        """Binds the fields of an event as locals."""
+        """Binds the fields of an event as locals. Returns the new context and the slots of the
+        fields.
+        """
         slots: list[int] = []
         for item in event.fields:
             slot = context.work.slot()
@@ -152,7 +156,9 @@ class Rules:
     def _acting(
         self, context: Context, node: syntax.Expr
     ) -> tuple[int, tuple[tuple[str, int], ...], Context] | None:
-        """The action of a rule, and the context with the listed names of its head."""
+        """Returns the action of a rule, the slots of the action's choices, and the context with the
+        listed names of the action's head bound. Returns None after a problem has been reported.
+        """
         call = node if isinstance(node, syntax.Call) else None
         entity = action_of(context, node if call is None else call.function)
         if entity is None or entity.index is None:
@@ -313,7 +319,9 @@ class Rules:
 
 
 def _head(context: Context, entity: ActionEntity) -> tuple[Context, tuple[tuple[str, int], ...]]:
-    """The names that the head of an action binds, and the slots of its choices."""
+    """Returns the context with the names that the head of an action binds, and the slots of the
+    action's choices.
+    """
     work = context.work
     inside = Context(
         work, entity.module, Position("action"), role=entity.role, action=entity.index or 0

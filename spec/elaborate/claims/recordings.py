@@ -1,6 +1,7 @@
-"""``recording:`` and the declarations with it: the lines of a recording and their meaning.
+"""Elaborates ``recording:`` and the declarations that belong to it. They define the lines of a
+recording and their meaning.
 
-`recording_rules` handles the events that steps show and those from outside.
+`recording_rules` handles the events that steps show and the events that come from outside.
 """
 
 from __future__ import annotations
@@ -50,8 +51,8 @@ from fencepost.spec.text.problem import Note, listing, suggestion
 from fencepost.spec.text.source import Span
 
 INTEGER = Int(-(2**53), 2**53)
-"""The meaning of ``int`` in an event: the numbers on which all JSON libraries agree, small enough
-for rules to add and subtract.
+"""The type that ``int`` denotes in an event. Its values are the numbers on which all JSON libraries
+agree, and they are small enough for rules to add and subtract.
 """
 _PARTS = (
     syntax.RecordingDecl, syntax.EventDecl, syntax.ShowsDecl, syntax.InputDecl, syntax.DropDecl,
@@ -65,8 +66,8 @@ def recording(
     actions: Sequence[ir.Action],
     entities: Sequence[VariableEntity | ChannelEntity | None],
 ) -> Recording | None:
-    """The recording that a module declares. None if it declares none or a wrong one, which is
-    reported. ``entities`` correspond to the variables of the model.
+    """Returns the recording that a module declares. Returns None if it declares no recording, or a
+    wrong one, which is reported. ``entities`` correspond to the variables of the model.
     """
     parts = [part for part in root.file.declarations if isinstance(part, _PARTS)]
     heads = [part for part in parts if isinstance(part, syntax.RecordingDecl)]
@@ -99,7 +100,7 @@ def recording(
     rules = Rules(Context(inner, root, Position("property")), declared.events, actions)
     for part in parts:
         rules.part(part)
-    # Messages received by a rule count as received; no action needs to receive them.
+    # A message that a rule receives counts as received, so no action needs to receive it.
     work.received |= inner.received
     if any(not problem.warning for problem in work.problems[reported:]):
         return None
@@ -131,7 +132,7 @@ def recording(
 
 @dataclass(slots=True)
 class _Declared:
-    """The items of ``recording:``, and the events."""
+    """Collects the items of ``recording:`` and the events."""
 
     context: Context
     node: syntax.RecordingDecl
@@ -205,7 +206,9 @@ class _Declared:
     # ------------------------------------------------------------ events
 
     def event(self, line_name: syntax.Name, head: syntax.EventHead) -> None:
-        """Declares an event, called ``said`` in the lines."""
+        """Declares an event. ``line_name`` is the name of the event in the lines of the
+        recording.
+        """
         name = head.alias or line_name
         other = self.events.get(name.text)
         if other is not None:
@@ -234,7 +237,7 @@ class _Declared:
         )
 
     def _sources_of(self, line_name: syntax.Name, head: syntax.EventHead) -> tuple[int, ...]:
-        """The numbers of the sources of an event."""
+        """Returns the numbers of the sources of an event."""
         names = [source.name for source in self.sources]
         numbers: list[int] = []
         for source_name in head.sources:
@@ -264,7 +267,9 @@ class _Declared:
         return tuple(numbers)
 
     def _shape(self, node: syntax.Expr) -> tuple[Type, Shape] | None:
-        """The type of a field, and the shape of its value in a line."""
+        """Returns the type of a field, and the shape of the field's value in a line. Returns None
+        after a problem has been reported.
+        """
         match node:
             case syntax.Name(text="int"):
                 return INTEGER, Plain(INTEGER)
@@ -301,7 +306,7 @@ class _Declared:
         return kind, Plain(kind)
 
     def _substituted(self, node: syntax.Expr) -> syntax.Expr:
-        """A type with bound names replaced by their types."""
+        """Returns a type with bound names replaced by their types."""
         match node:
             case syntax.Name(text=text) if text in self.types:
                 return self.types[text]
@@ -314,7 +319,9 @@ class _Declared:
 
 
 def _unfit(kind: Type) -> Type | None:
-    """The part of a type whose values cannot appear in a line; None if there is none."""
+    """Returns the part of a type whose values cannot appear in a line, or None if all values
+    can.
+    """
     if isinstance(kind, Union | Bag | Map):
         return kind
     return next((part for part in map(_unfit, components(kind)) if part), None)

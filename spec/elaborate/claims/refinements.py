@@ -1,6 +1,7 @@
-"""``refinement R: m where x = e``: another module as a model of its own, and the image of a state.
+"""Elaborates ``refinement R: m where x = e``. It builds a separate model for the module m, and
+computes the image of a state in that model.
 
-The comparison of steps with those of the other model is done elsewhere.
+The engines compare the steps of the two models.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from fencepost.spec.text.source import Span
 
 
 class Machine(Protocol):
-    """A module under construction as a model: see `Assembly`."""
+    """A module that is being built as a separate model (see `Assembly`)."""
 
     work: Elaboration
     root: Instance
@@ -41,7 +42,9 @@ class Machine(Protocol):
 
 
 def module(context: Context, node: syntax.RefinementDecl) -> Instance | None:
-    """The refined module. None if the name denotes no module, which is reported."""
+    """Returns the refined module. If the name does not denote a module, reports a problem and
+    returns None.
+    """
     entity = context.look_up(node.module)
     if entity is None:
         context.unknown(node.module, "module", kinds=(ModuleEntity,))
@@ -56,7 +59,9 @@ def module(context: Context, node: syntax.RefinementDecl) -> Instance | None:
 def refinement(
     context: Context, node: syntax.RefinementDecl, name: str, machine: Machine
 ) -> ir.Property | None:
-    """The property that a refinement declares. None if it is wrong, which is reported."""
+    """Returns the property that a refinement declares. If the refinement is wrong, reports a
+    problem and returns None.
+    """
     work = context.work
     try:
         model = machine.abstract()
@@ -81,7 +86,7 @@ def refinement(
 
 
 def _fits(context: Context, node: syntax.RefinementDecl, model: ir.Model, machine: Machine) -> bool:
-    """Whether a module can be refined. Reports F834 if not."""
+    """Returns whether a module can be refined. Reports F834 if it cannot."""
     name, name_span = node.module.text, node.module.span
 
     def refuse(message: str, span: Span | None) -> bool:
@@ -112,7 +117,7 @@ def _fits(context: Context, node: syntax.RefinementDecl, model: ir.Model, machin
 
 
 def _properties(file: syntax.File) -> Iterator[syntax.PropertyDecl]:
-    """The properties of a module and of its roles."""
+    """Yields the properties of a module and of its roles."""
     for node in file.declarations:
         for member in node.members if isinstance(node, syntax.RoleDecl) else (node,):
             if isinstance(member, syntax.PropertyDecl):
@@ -125,7 +130,9 @@ def _images(
     model: ir.Model,
     entities: Sequence[VariableEntity | ChannelEntity | None],
 ) -> tuple[ir.Expr, ...] | None:
-    """The image of each non-ghost variable. Reports F835 and returns None if one is wrong."""
+    """Returns the image of each non-ghost variable. If an image is missing or wrong, reports a
+    problem, such as F835, and returns None.
+    """
     numbers = {variable.name: number for number, variable in enumerate(model.variables)}
     required = [variable.name for variable in model.variables if not variable.ghost]
     images: dict[str, ir.Expr | None] = {}
@@ -167,7 +174,7 @@ def _images(
 
 
 def _spanned(path: Sequence[syntax.Name]) -> Span:
-    """The span from the first name of a path to its last."""
+    """Returns the span from the first name of a path to its last."""
     return Span(path[0].span.source, path[0].span.start, path[-1].span.end)
 
 
@@ -176,7 +183,7 @@ def _meant(
     path: Sequence[syntax.Name],
     entity: VariableEntity | ChannelEntity | None,
 ) -> None:
-    """Records the meanings of the names before an image."""
+    """Records the meanings of the names on the left-hand side of an image."""
     if entity is None:
         return
     if isinstance(entity, VariableEntity) and entity.role is not None and len(path) > 1:
@@ -188,8 +195,8 @@ def _meant(
 
 
 def without_ghosts(model: ir.Model) -> ir.Model:
-    """A model without ghost variables and without code that only serves them or reports; nothing
-    else reads a ghost. Coverage marks are removed as well.
+    """Returns the model without ghost variables, coverage marks, and code that only serves ghosts.
+    The remaining code does not read ghosts.
     """
     kept = [number for number, variable in enumerate(model.variables) if not variable.ghost]
     work = _Stripping(
@@ -213,8 +220,8 @@ def without_ghosts(model: ir.Model) -> ir.Model:
 
 
 class _Stripping:
-    """Removes ghosts. ``numbers`` are the new numbers of variables; ``slots`` hold values of
-    ghosts.
+    """Removes ghosts from code. ``numbers`` maps the old numbers of variables to the new ones.
+    ``slots`` contains the slots that hold values of ghosts.
     """
 
     def __init__(self, numbers: Mapping[int, int], ghosts: frozenset[int]) -> None:

@@ -1,4 +1,6 @@
-"""``scenario S: ...``: its steps as conditions on the choices of actions, and its expectation."""
+"""Elaborates ``scenario S: ...``. Its steps become conditions on the choices of actions, and its
+expectation becomes a condition on the state after them.
+"""
 
 from __future__ import annotations
 
@@ -38,18 +40,18 @@ from fencepost.spec.text.problem import Note, listing, suggestion
 MAX_STEPS = 1000
 """Maximum number of steps in a scenario."""
 VERDICTS = ("ok", "met", "violated", "deadlock", "assertion", "error", "unreached")
-"""Words that may be mistaken for an expected outcome."""
+"""Words that a user may write as the expected outcome by mistake."""
 _FAULTS = {"lose": "lossy", "duplicate": "duplicating"}
 
 
 def scenario(
     work: Elaboration, root: Instance, actions: Sequence[ir.Action], node: syntax.ScenarioDecl
 ) -> Scenario | None:
-    """A scenario of the root, of a model with these ``actions``. None if it is wrong, which is
-    reported.
+    """Returns a scenario of the root, whose model has these ``actions``. If the scenario is wrong,
+    reports a problem and returns None.
     """
     reported = len(work.problems)
-    # Values of symmetric types may be named here, since a scenario's search does not reduce
+    # A scenario may name values of symmetric types, since the search for it does not reduce
     # symmetry.
     context = Context(work, root, Position("property", apart=True))
     builder = _Steps(context, actions)
@@ -102,11 +104,13 @@ class _Steps:
         self.actions = actions
 
     def step(self, node: syntax.Expr) -> ScenarioStep | None:
-        """One step. None if it is wrong, which is reported."""
+        """Returns one step. If the step is wrong, returns None after a problem has been
+        reported.
+        """
         call = node if isinstance(node, syntax.Call) else None
         written = node if call is None else call.function
         if isinstance(written, syntax.Attribute) and _for_all(written.base):
-            # Any process or channel of the family may act.
+            # Any process of the role, or any channel of the family, may act.
             written = replace(written, base=_behind_brackets(written.base))
         if not self._known(written):
             return None
@@ -135,8 +139,8 @@ class _Steps:
         return self._step(entity.index, picks, [*tests, *inner], node)
 
     def _received(self, entity: ActionEntity, call: syntax.Call) -> bool:
-        """Whether the action can receive the named message, if one is named; else it is
-        reported.
+        """Returns whether the action can receive the message that the step names, if it names one.
+        Reports a message that the action cannot receive.
         """
         receive = entity.decl.receive
         message = call.arguments[-1].value if call.arguments else None
@@ -153,12 +157,12 @@ class _Steps:
         return False
 
     def _message(self, entity: ActionEntity) -> Type | None:
-        """The type of the messages that an action receives."""
+        """Returns the type of the messages that an action receives."""
         picks = self._head(entity.index or 0)
         return as_collection(picks[-1].domain.type).element if picks else None
 
     def _head(self, action: int) -> list[ir.Pick] | None:
-        """The choices that the head of an action names. None if the action is wrong."""
+        """Returns the choices that the head of an action names, or None if the action is wrong."""
         declared = self.actions[action]
         picks = [p for p in walk(declared.body) if isinstance(p, ir.Pick) and p.label is not None]
         return picks[: declared.head] if len(picks) >= declared.head else None
@@ -166,7 +170,7 @@ class _Steps:
     # ------------------------------------------------------------ losses and duplications
 
     def _known(self, written: syntax.Expr) -> bool:
-        """Whether the name before all dots is known; else it is reported."""
+        """Returns False and reports a problem if the first part of a dotted name is unknown."""
         first = written
         while isinstance(first, syntax.Attribute):
             first = _behind_brackets(first.base)
@@ -178,7 +182,9 @@ class _Steps:
         return True
 
     def _channel(self, written: syntax.Expr) -> ChannelEntity | None:
-        """The channel before the last dot, if there is one."""
+        """Returns the channel that the text before the last dot denotes, or None if it denotes no
+        channel.
+        """
         if not isinstance(written, syntax.Attribute):
             return None
         entity = denoted(self.context, _behind_brackets(written.base))
@@ -246,8 +252,8 @@ class _Steps:
     def _arguments(
         self, picks: Sequence[ir.Pick], names: Sequence[str], call: syntax.Call | None, note: Note
     ) -> list[ir.Expr] | None:
-        """The conditions that the arguments impose on the choices ``picks``. None if they are
-        wrong.
+        """Returns the conditions that the arguments impose on the choices ``picks``, or None if the
+        arguments are wrong.
         """
         if call is None:
             return []
@@ -266,8 +272,8 @@ class _Steps:
         parts: Sequence[ir.Expr],
         *notes: Note,
     ) -> list[ir.Expr] | None:
-        """The conditions that arguments impose on ``parts``, by position or by the names of
-        fields.
+        """Returns the conditions that arguments impose on ``parts``, or None if the arguments are
+        wrong. Each argument belongs to a part by its position or by the name of a field.
         """
         values = self._given(call, name, [field.name for field in fields], notes)
         if values is None:
@@ -285,8 +291,8 @@ class _Steps:
     def _given(
         self, call: syntax.Call, name: str, fields: Sequence[str], notes: Sequence[Note]
     ) -> dict[int, syntax.Expr] | None:
-        """The arguments by the numbers of their fields; those after `...` are counted from the end.
-        None if they are wrong.
+        """Maps the number of each given field to its argument. Positional arguments after `...` are
+        counted from the end. Returns None if the arguments are wrong.
         """
         every = call.arguments
         rests = [
@@ -321,7 +327,9 @@ class _Steps:
     def _tests(
         self, node: syntax.Expr, value: ir.Expr, kind: Type, name: str
     ) -> list[ir.Expr] | None:
-        """The conditions that an argument imposes on ``value``. None if it is wrong."""
+        """Returns the conditions that an argument imposes on ``value``, or None if the argument is
+        wrong.
+        """
         context = self.context
         if isinstance(node, syntax.Name) and node.text == "_":
             return []
@@ -359,17 +367,17 @@ class _Steps:
 
 
 def _for_all(node: syntax.Expr) -> bool:
-    """Whether the index is `...`."""
+    """Returns whether an expression has the index `...`."""
     return isinstance(node, syntax.Index) and isinstance(node.arguments[0], syntax.Anything)
 
 
 def _behind_brackets(node: syntax.Expr) -> syntax.Expr:
-    """The expression before an index, if there is one."""
+    """Returns the expression before an index, or the expression itself if it has no index."""
     return node.base if isinstance(node, syntax.Index) else node
 
 
 def _is_open(node: syntax.Expr) -> bool:
-    """Whether an argument leaves some of the values inside it open."""
+    """Returns whether an argument leaves some of the values inside it open by `...` or `_`."""
     if not isinstance(node, syntax.Call):
         return False
     values = [value.value for value in node.arguments]
@@ -382,7 +390,9 @@ def _is_open(node: syntax.Expr) -> bool:
 
 
 def _bare_variant(node: syntax.Expr, kind: Type) -> str | None:
-    """The variant with fields that a name without parentheses denotes."""
+    """Returns the variant with fields that a name without parentheses denotes, or None if there is
+    no such variant.
+    """
     kind = kind.element if isinstance(kind, Option) else kind
     name = _last_name(node)
     variants = kind.variants if isinstance(kind, Union) else ()

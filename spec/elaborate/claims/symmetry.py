@@ -1,8 +1,9 @@
-"""Restrictions for models with symmetric types, and the meaning of their quantifiers.
+"""Enforces the restrictions for models with symmetric types, and defines the meaning of their
+quantifiers.
 
-Everything that exposes the order of values that contain symmetric ones is reported, with a fix.
-Whether a quantifier is defined must not depend on this order either, so a quantifier whose body can
-fail evaluates it for all elements.
+Everything that exposes an order of symmetric values, or of values that contain them, is reported
+with a fix. Whether a quantifier is defined must not depend on such an order either. Therefore a
+quantifier whose body can fail evaluates the body for all elements.
 """
 
 from __future__ import annotations
@@ -34,22 +35,22 @@ _ALIKE = "its values are interchangeable"
 
 
 def without_order(work: Elaboration, model: ir.Model) -> ir.Model:
-    """The model, which may have symmetric types, with quantifiers that evaluate all elements where
-    necessary. Reports every dependence on the order of a symmetric type (F803, F846).
+    """Returns the model with quantifiers that evaluate their bodies for all elements where
+    necessary. The model may have symmetric types. Reports every dependence on the order of a
+    symmetric type (F803, F846).
     """
     bodies: list[tuple[ir.Node, Span | None]] = [(model.initial, None)]
     bodies += [(action.body, action.span) for action in model.actions]
-    # A refinement is searched completely, and maps names to names. Predicates of formulas are
-    # checked as written: a quantifier does not name values, even though it is expanded into all of
-    # them. formulas are judged as written: a quantifier names no value, though it is expanded into
-    # all.
+    # Refinements are left out: a search for one visits all states, and a refinement maps names to
+    # names. Predicates of formulas are checked as written, since a quantifier does not name values,
+    # even though it is expanded into all of them.
     bodies += [
         (prop.body, prop.span)
         for prop in model.properties
         if prop.abstract is None and not prop.kind.is_predicate
     ]
     bodies += [(expr, expr.span) for expr in work.quantified]
-    # Without variables the initial statements are conditions, which have spans.
+    # Without variables, the initial statements are conditions, which have spans.
     first = model.variables[0].span if model.variables else None
     for body, span in bodies:
         Look(work).at(body, span or first)
@@ -57,8 +58,8 @@ def without_order(work: Elaboration, model: ir.Model) -> ir.Model:
 
 
 def of_all_elements(model: ir.Model) -> ir.Model:
-    """The model with quantifiers that are defined only if their bodies are defined for all
-    elements, if the elements are ordered by a symmetric type.
+    """Returns the model with quantifiers that are defined only if their bodies are defined for all
+    elements. Only quantifiers whose elements are ordered by a symmetric type are changed.
     """
     return replace(
         model,
@@ -69,8 +70,8 @@ def of_all_elements(model: ir.Model) -> ir.Model:
 
 
 def of_every(value: T) -> T:
-    """``value`` with quantifiers that are defined only if their bodies are defined for all
-    elements.
+    """Returns ``value`` with quantifiers that are defined only if their bodies are defined for all
+    elements (see `of_all_elements`).
     """
     inside = rebuilt(value, of_every)
     replaced = _quantified(inside)
@@ -78,7 +79,9 @@ def of_every(value: T) -> T:
 
 
 def _quantified(value: object) -> ir.Expr | None:
-    """The quantifier over all elements that replaces ``value``, or None."""
+    """Returns an expression that evaluates the body of the quantifier ``value`` for all elements.
+    Returns None if ``value`` need not be replaced.
+    """
     match value:
         case ir.Quantified(every, slot, domain, body) if _unordered(domain) and may_fail(body):
             truths = ir.Collect(Set(Bool()), slot, domain, None, body, span=value.span)
@@ -89,7 +92,7 @@ def _quantified(value: object) -> ir.Expr | None:
 
 
 def _unordered(domain: ir.Expr) -> bool:
-    """Whether the elements are ordered by a symmetric type."""
+    """Returns whether the order of the elements depends on the order of a symmetric type."""
     kind = as_collection(domain.type)
     return not isinstance(kind, Seq) and is_symmetric(kind)
 
@@ -98,7 +101,7 @@ EXAMINED = (
     ir.Literal, ir.Less, ir.Extreme, ir.Find, ir.Sum, ir.Size, ir.Occurrences, ir.Contains,
     ir.Collect, ir.Gather, ir.ForEach,
 )  # fmt: skip
-"""Nodes that may depend on the order of values of a type."""
+"""Types of nodes that may depend on the order of values."""
 INDIFFERENT = (
     ir.Add, ir.And, ir.Arithmetic, ir.Assert, ir.Assign, ir.At, ir.Bind, ir.Block, ir.Build,
     ir.BuildMap, ir.Conditional, ir.Content, ir.Convert, ir.Demand, ir.Enabled, ir.Ensure, ir.Equal,
@@ -108,13 +111,13 @@ INDIFFERENT = (
     ir.SetAlgebra, ir.Some, ir.Symbol, ir.Universe, ir.Variable, ir.WithField, ir.Witness,
     ir.FieldStep, ir.KeyStep, ir.IndexStep,
 )  # fmt: skip
-"""Nodes and steps that never depend on an order. A test compares both lists with the core, and
-`EXAMINED` with the cases of `Look.at`, so that no kind of node is accepted by default.
+"""Types of nodes and steps that never depend on an order. A test compares both lists with the core,
+and `EXAMINED` with the cases of `Look.at`, so that no type of node is accepted by default.
 """
 
 
 class Look:
-    """An examination of a part of a model. ``counted`` are sequences whose order does not
+    """Examines a part of a model. ``counted`` contains the ids of sequences whose order does not
     matter.
     """
 
@@ -123,8 +126,8 @@ class Look:
         self.counted: set[int] = set()
 
     def at(self, node: Node, span: Span | None) -> None:
-        """Reports dependence on order in ``node``; ``span`` is used if the node has none. The cases
-        are those of `EXAMINED`.
+        """Reports each dependence on order in ``node``. Problems refer to ``span`` if the node has
+        no span. The cases are those of `EXAMINED`.
         """
         if isinstance(node, ir.Node) and node.span is not None:
             span = node.span
@@ -174,7 +177,7 @@ class Look:
 
 
 def _is_fixed(literal: ir.Literal) -> bool:
-    """Whether exchanges of values of symmetric types leave a value unchanged."""
+    """Returns whether a literal remains unchanged when values of symmetric types are exchanged."""
     return all(
         evaluate_constant(Exchanging((), 0, enum, index, index + 1).moved(literal)) == literal.value
         for enum in symmetric_types([literal.type])
@@ -183,7 +186,7 @@ def _is_fixed(literal: ir.Literal) -> bool:
 
 
 def _why_rounds_differ(slot: int, body: ir.Statement) -> Iterator[str]:
-    """The fixes for a loop whose rounds depend on their order; nothing if they do not."""
+    """Yields a fix for each cause that makes the rounds of a loop depend on their order."""
     labels = {node.label for node in statements(body) if isinstance(node, ir.Block)}
     exits = {"error"} if may_fail(body) else set[str]()
     for node in statements(body):
@@ -203,7 +206,8 @@ def _why_rounds_differ(slot: int, body: ir.Statement) -> Iterator[str]:
                 ir.Sequence() | ir.Assign() | ir.Bind() | ir.If() | ir.ForEach() | ir.Block()
                 | ir.Mark()
             ):  # fmt: skip
-                # None of these ends a round. `_touches` examines their reads and assignments.
+                # None of these statements ends a round. `_touches` examines their reads and
+                # assignments.
                 pass
             case _:
                 assert_never(node)
@@ -230,8 +234,8 @@ _GATHERED = (
 
 
 def _before_own_key(slot: int, node: ir.Assign) -> tuple[ir.Step, ...] | None:
-    """The path to a map if a round assigns only the entry for its own value; None if it assigns
-    something else.
+    """Returns the path to a map if the assignment changes only the map's entry for the value of the
+    loop variable. Returns None for any other assignment.
     """
     for index, step in enumerate(node.path):
         match step:
@@ -248,7 +252,9 @@ def _touches(
     written: frozenset[int],
     apart: Mapping[int, tuple[ir.Step, ...]],
 ) -> Iterator[str]:
-    """The reads and writes of a round that conflict with writes of another round."""
+    """Yields a fix for each read or write of a round that conflicts with a write of another
+    round.
+    """
     read: list[Node] = []
     inner: tuple[ir.Statement, ...] = ()
     match node:
@@ -289,8 +295,8 @@ def _touches(
 def _reads_written(
     slot: int, node: Node, written: frozenset[int], apart: Mapping[int, tuple[ir.Step, ...]]
 ) -> bool:
-    """Whether an expression or step reads what another round may have assigned. In a variable of
-    ``apart``, a round may read the entry for its own value.
+    """Returns whether an expression or step reads something that another round may have assigned.
+    In a variable of ``apart``, a round may read the entry for its own value.
     """
     match node:
         case ir.Get(_, map, ir.Local(slot=key)) if key == slot and any(
@@ -304,7 +310,9 @@ def _reads_written(
 
 
 def _added(variable: int, path: tuple[ir.Step, ...], value: ir.Expr) -> ir.Expr | None:
-    """The element that an assignment adds to a set or bag in the variable."""
+    """Returns the element that an assignment adds to a set or bag in the variable, or None if the
+    assignment does anything else.
+    """
     match value:
         case ir.Add(Set() | Bag(), collection, element) if _reads(variable, path, collection):
             return element
@@ -313,7 +321,7 @@ def _added(variable: int, path: tuple[ir.Step, ...], value: ir.Expr) -> ir.Expr 
 
 
 def _reads(variable: int, path: tuple[ir.Step, ...], expr: ir.Expr) -> bool:
-    """Whether an expression is the value at a path in a variable."""
+    """Returns whether an expression is the value at a path in a variable."""
     for step in reversed(path):
         match step, expr:
             case ir.KeyStep(key), ir.Get(_, inner, other) if key == other:
@@ -326,9 +334,10 @@ def _reads(variable: int, path: tuple[ir.Step, ...], expr: ir.Expr) -> bool:
 
 
 def _is_room(condition: ir.Expr, gathered: frozenset[int]) -> bool:
-    """Whether a condition requires room in a channel that rounds send to: how often it is false
-    does not depend on their order, since every message is sent after such a condition. A condition
-    of the spec is inside a coverage mark, so it is never mistaken for one.
+    """Returns whether a condition requires room in a channel that rounds send to. The order of the
+    rounds does not affect how many times such a condition is false, since every message is sent
+    after one. A condition written in the spec is inside a coverage mark, so it is never mistaken
+    for one.
     """
     match condition:
         case ir.Less(ir.Size(_, inner), ir.Literal()):

@@ -1,4 +1,4 @@
-"""Checks of uncalled defs and procedures, once, with arbitrary parameters."""
+"""Checks each uncalled def and procedure once, with arbitrary parameters."""
 
 from __future__ import annotations
 
@@ -25,8 +25,9 @@ from fencepost.spec.syntax import nodes as syntax
 def check_unused(work: Elaboration, root: Instance) -> None:
     """Checks the defs and procedures of the root that are never called.
 
-    With a recorder, those of the other modules are checked as well, for the meanings of their
-    names; problems in them are reported when their file is the root.
+    With a recorder, the defs and procedures of other modules are checked as well, to record the
+    meanings of the names in them. Their problems are not reported here; they are reported when the
+    file is checked as the root.
     """
     _check(work, root)
     if work.recorder is not None:
@@ -46,7 +47,7 @@ def _check(work: Elaboration, instance: Instance) -> None:
     ]
     bodies = tuple(entity.decl.body for entity in unused)
     called = {node.text for node in walk(bodies) if isinstance(node, syntax.Name)}
-    # Callees are checked with their callers; only cycles remain.
+    # Callees are checked together with their callers. Only cycles remain.
     for entity in sorted(unused, key=lambda entity: entity.name in called):
         if entity.used:
             continue
