@@ -1,1 +1,1 @@
-"""Models as TLA+ modules that TLC runs."""
+"""Exports models as TLA+ modules that TLC can run."""

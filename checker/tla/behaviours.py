@@ -1,4 +1,4 @@
-"""Formulas of temporal properties, and fairness, in TLA+.
+"""Translates the formulas of temporal properties, and fairness, to TLA+.
 
 TLA+ gives them the same meaning, so they are translated directly. Forms that TLC cannot check are
 refused.
@@ -23,20 +23,20 @@ from fencepost.spec.core.types import has_ghost
 from fencepost.spec.text.source import Span
 
 MAX_STRONG = 24
-"""TLC considers two cases for each strongly fair unit. If there are more cases than it can count,
-it treats the property as a tautology.
+"""Maximum number of strongly fair units. TLC considers two cases for each such unit. If there are
+more cases than TLC can count, it treats the property as a tautology.
 """
 
 
 def defined(source: Formula, predicate: Callable[[int], Expr]) -> Expr:
-    """A formula as the right side of a definition; see `formula`."""
+    """Translates a formula for the right side of a definition; see `formula`."""
     whole = formula(source, predicate)
     # TLC does not accept a variable as a property.
     return Infix("=", whole, TRUE) if isinstance(whole, Name) and whole != TRUE else whole
 
 
 def formula(source: Formula, predicate: Callable[[int], Expr]) -> Expr:
-    """A formula; ``predicate`` translates its predicates. Raises `NotExported`."""
+    """Translates a formula. ``predicate`` translates the predicates in it. Raises `NotExported`."""
 
     def of(part: Formula) -> Expr:
         return formula(part, predicate)
@@ -55,7 +55,7 @@ def formula(source: Formula, predicate: Callable[[int], Expr]) -> Expr:
         case formulas.Implies(left, right):
             return implied(of(left), of(right))
         case formulas.Iff(left, right):
-            # TLC does not take an equivalence of formulas apart.
+            # TLC does not split an equivalence of formulas into parts.
             ways = implied(of(left), of(right)), implied(of(right), of(left))
             return conjoined(ways)
         case formulas.Always(operand):
@@ -74,7 +74,7 @@ def formula(source: Formula, predicate: Callable[[int], Expr]) -> Expr:
 
 
 def refuse_foreign(model: Model, span: Span | None, still: bool) -> None:
-    """Raises `NotExported` for a model whose behaviours TLA+ would not judge in the same way."""
+    """Raises `NotExported` for a model whose behaviours would have another meaning in TLA+."""
     for number, action in enumerate(model.actions):
         if action.fairness is None or not action.fairness.each:
             continue
@@ -101,8 +101,9 @@ def refuse_foreign(model: Model, span: Span | None, still: bool) -> None:
 def owed(
     scope: Scope, model: Model, number: int, step: Callable[[Sequence[Expr]], Expr], counting: str
 ) -> Expr:
-    """The fairness constraint of an action: ``step`` builds its step with some first choices, and
-    ``counting`` names the tuple of variables that a counting step changes.
+    """Translates the fairness constraint of an action. ``step`` builds the step of the action with
+    given first choices. ``counting`` is the name of the tuple of variables that a step must change
+    to count.
     """
     fairness = model.actions[number].fairness
     assert fairness is not None
@@ -111,7 +112,7 @@ def owed(
     for pick in first_choices(model, number):
         name = scope.local(pick.slot, "message" if pick.label == "on" else pick.label or "self")
         kind, domain = chosen_type(pick), pick.domain
-        # TLC takes a quantifier over a constant set apart.
+        # TLC splits a quantifier over a constant set into its cases.
         fixed = isinstance(domain.type, types.Set) and not variables_read(domain)
         bound.append((name, elements(scope, domain) if fixed else universe(kind, scope.names)))
         scope = scope.bound(pick.slot, Name(name))

@@ -1,5 +1,5 @@
-"""Collections in TLA+: sets, sequences and bags, their elements in the order of the language, and
-what is made of them.
+"""Translates collections to TLA+: sets, sequences and bags, their elements in the order of the
+language, and expressions on them.
 """
 
 from __future__ import annotations
@@ -47,9 +47,10 @@ def through(
     body: Callable[[str, Expr, Expr], Expr],
     in_order: bool = False,
 ) -> Expr:
-    """A bound name, the set it ranges over, and ``body`` of the element that it denotes.
+    """Chooses a bound name and the set that it ranges over. Returns ``body`` of this name, the set,
+    and the element that the name denotes.
 
-    For a sequence, or if the order matters, the name ranges over positions.
+    The name ranges over positions if the domain is a sequence or the order matters.
     """
     if isinstance(domain.type, types.Seq) or in_order:
 
@@ -165,7 +166,7 @@ def _quantified(scope: Scope, expr: ir.Quantified) -> Expr:
 
 
 def _ascends(domain: ir.Expr) -> bool:
-    """Whether TLC goes through the elements in the order of the language."""
+    """Checks whether TLC visits the elements in the order of the language."""
     if isinstance(domain.type, types.Seq):
         return True
     element = domain.type.element if isinstance(domain.type, types.Set | types.Bag) else None
@@ -177,7 +178,7 @@ def _size(scope: Scope, collection: ir.Expr) -> Expr:
         case ir.Collect(types.Seq(), slot, domain, condition, element) if isinstance(
             domain.type, types.Set
         ) and not scope.work.fails(element):
-            # Their number does not depend on their order.
+            # The number of elements does not depend on their order.
             name = scope.local(slot)
             chosen_from = elements(scope, domain)
             if condition is not None:
@@ -197,7 +198,7 @@ def _size(scope: Scope, collection: ir.Expr) -> Expr:
 
 
 def elements(scope: Scope, collection: ir.Expr) -> Expr:
-    """The set of the elements of a collection."""
+    """Returns the set of the elements of a collection."""
     value = scope.value(collection)
     match collection.type:
         case types.Seq():
@@ -238,13 +239,13 @@ def _collect(scope: Scope, expr: ir.Collect) -> Expr:
 
 
 def _lambda(scope: Scope, slot: int, body: ir.Expr) -> Lambda:
-    """An expression as an operator of the value that a slot is bound to."""
+    """Translates an expression to an operator whose parameter is the value bound to a slot."""
     name = scope.local(slot)
     return Lambda((name,), scope.bound(slot, Name(name)).value(body))
 
 
 def _sequence(scope: Scope, expr: ir.Collect | ir.Gather) -> Expr:
-    """The elements of a `Collect` or `Gather`, as a sequence."""
+    """Returns the elements of a `Collect` or `Gather` as a sequence."""
     whole = ordered(scope, expr.domain)
     if isinstance(expr, ir.Gather):
         inner = expr.parts
@@ -274,7 +275,7 @@ def _sequence(scope: Scope, expr: ir.Collect | ir.Gather) -> Expr:
 
 
 def ordered(scope: Scope, domain: ir.Expr) -> Expr:
-    """The elements of a collection as a sequence, in the order of the language."""
+    """Returns the elements of a collection as a sequence, in the order of the language."""
     translated = scope.value(domain)
     match domain.type:
         case types.Seq():
@@ -295,7 +296,9 @@ def ordered(scope: Scope, domain: ir.Expr) -> Expr:
 
 
 def order(scope: Scope, kind: Type, greatest: bool = False) -> Expr:
-    """The order of a type's values as an operator of two."""
+    """Returns the order of a type's values as an operator with two parameters. With ``greatest``,
+    returns the reverse order.
+    """
     if isinstance(kind, types.Integer):
         return Name(">" if greatest else "<")
     left, right = scope.names.fresh("a"), scope.names.fresh("b")
@@ -308,7 +311,7 @@ def _sum(scope: Scope, collection: ir.Expr) -> Expr:
         case ir.Collect(types.Seq(), slot, domain, condition, element) if isinstance(
             domain.type, types.Set
         ):
-            # A sum does not depend on the order.
+            # A sum does not depend on the order of its elements.
             name = scope.local(slot)
             inner = scope.bound(slot, Name(name))
             amounts = inner.value(element)
@@ -331,7 +334,7 @@ def _sum(scope: Scope, collection: ir.Expr) -> Expr:
 
 
 def found_in(scope: Scope, expr: ir.Extreme | ir.Find) -> tuple[Expr, Expr]:
-    """Whether nothing is found, and what is found otherwise."""
+    """Returns the condition that nothing is found, and the value that is found otherwise."""
     if isinstance(expr, ir.Extreme):
         whole = elements(scope, expr.collection)
         least = call("Least", whole, order(scope, expr.type.element, expr.greatest))
@@ -348,8 +351,9 @@ def found_in(scope: Scope, expr: ir.Extreme | ir.Find) -> tuple[Expr, Expr]:
 
 
 def _first_found(scope: Scope, expr: ir.Find) -> tuple[Expr, Expr]:
-    """The first element in order that meets the condition. The condition is not evaluated for later
-    elements, where it might fail.
+    """Returns the condition that no element satisfies the condition of a search, and the first
+    element in order that does. The condition is not evaluated for later elements, where it might
+    fail.
     """
     assert expr.condition is not None
     element = expr.type.element

@@ -1,5 +1,5 @@
-"""The definitions (`def`) of a spec: where one was called, the core has its body; here it is found
-again by its place in the text, and becomes an operator of the module.
+"""Turns the definitions (`def`) of a spec into operators of the module. Where a definition was
+called, the core contains its body; this module recognizes the body by its place in the text.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ _LEAVES = (ir.Literal, ir.Local, ir.Variable)
 
 @dataclass(slots=True)
 class Definitions:
-    """The definitions of the files of a spec, and what has been made of them.
+    """The definitions in the files of a spec, and the operators made from them.
 
-    One that is called with values of several kinds may become several operators.
+    A definition that is called with values of several kinds may become several operators.
     """
 
     names: Names
@@ -40,8 +40,8 @@ class Definitions:
     )
 
     def called(self, scope: Scope, expr: ir.Expr) -> Expr | None:
-        """The call of the operator that ``expr`` is the body of; a parameter inside one; None for
-        any other expression.
+        """Returns the call of the operator whose body is ``expr``. Within such a body, returns the
+        name of a parameter. Returns None for any other expression.
         """
         span = expr.span
         if span is None:
@@ -88,10 +88,10 @@ class Definitions:
     def _parameters(
         self, declared: Declared, expr: ir.Expr
     ) -> dict[str, ir.Local | ir.Variable] | None:
-        """The arguments of the parameters by their names, and likewise for other outer locals. None
-        if they cannot be determined from the text.
+        """Returns the arguments by the names of their parameters. Other outer locals are included
+        in the same way. Returns None if the arguments cannot be determined from the text.
 
-        In the body, a variable passed as an argument has the span of the call.
+        In the body, a variable that was passed as an argument has the span of the call.
         """
         slots = (bound(node) for node in walk(expr) if isinstance(node, ir.Expr))
         inside = {slot[0] for slot in slots if slot is not None}
@@ -110,13 +110,13 @@ class Definitions:
         missing = [text for text in declared.used if text not in locals_]
         strange = [text for text in locals_ if text not in order]
         if len(missing) == len(strange):
-            # An argument that is a name already has been kept as it was called outside.
+            # An argument that is itself a name has kept the name that it has outside the call.
             for text, other in zip(strange, missing, strict=True):
                 locals_[other] = locals_.pop(text)
         return dict(sorted(locals_.items(), key=lambda pair: _place(order, pair[0])))
 
     def _own(self, declared: Declared, expr: ir.Expr) -> Iterator[ir.Expr]:
-        """The parts of a body that do not belong to the body of another definition."""
+        """Yields the parts of a body that do not belong to the body of another definition."""
         for part in children(expr):
             span = getattr(part, "span", None)
             other = span is not None and any(
@@ -133,7 +133,9 @@ class Definitions:
         expr: ir.Expr,
         given: Mapping[str, ir.Local | ir.Variable],
     ) -> bool:
-        """Whether the body reads variables only as they are at the beginning of a step."""
+        """Checks whether the body only reads the values that variables have at the beginning of a
+        step.
+        """
         handed = [leaf for leaf in given.values() if isinstance(leaf, ir.Variable)]
         return not any(
             node.next
@@ -152,7 +154,7 @@ def _within(span: Span, outer: Span) -> bool:
 
 
 def above(span: Span) -> str:
-    """The comment in the lines right above a declaration."""
+    """Returns the comment in the lines directly above a declaration."""
     number = span.line - 1
     rows: list[str] = []
     while number > 0 and (text := span.source.line(number).strip()).startswith("#"):

@@ -1,9 +1,10 @@
-"""Expressions of the core in TLA+.
+"""Translates expressions of the core to TLA+.
 
-An operation that is undefined in the language is one that TLC stops at: where it does so of itself
-(an index outside a sequence, an empty CHOOSE) the condition is left out, elsewhere it is written.
-TLC evaluates a definition in LET only where it needs it, and the language does so in any case; so
-where that may fail, and nothing needs it, it is asked for (`Defined`, `After`).
+If an operation is undefined in the language, TLC must stop at it. TLC already does so for some
+operations (an index outside a sequence, an empty CHOOSE), so their conditions are left out. Other
+conditions are written. TLC evaluates a definition in LET only if it needs the value, whereas the
+language always evaluates it. If the evaluation may fail and nothing needs the value, it is
+therefore requested explicitly (`Defined`, `After`).
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ from fencepost.spec.core.types import Type
 
 
 def expression(scope: Scope, expr: ir.Expr) -> Expr:
-    """An expression in TLA+. Raises `NotExported`, with the place."""
+    """Translates an expression to TLA+. Raises `NotExported` with the location."""
     invocation = scope.operators.called(scope, expr)
     if invocation is not None:
         return invocation
@@ -172,8 +173,8 @@ def _let(scope: Scope, expr: ir.Let) -> Expr:
 
 
 def named(name: str, value: Expr, body: Expr, fails: bool, truth: bool) -> Expr:
-    """``body`` with a value by a name, or in the place of it where it is used once. A value that
-    may fail is evaluated in any case.
+    """Returns ``body`` with a named value, or with the value in place of the name if it is used
+    only once. A value that may fail is evaluated in any case.
     """
     used = uses(body, name)
     if fails and not demands(body, name):
@@ -188,7 +189,7 @@ def named(name: str, value: Expr, body: Expr, fails: bool, truth: bool) -> Expr:
 
 
 def _repeated(body: Expr, name: str) -> bool:
-    """Whether a name occurs where TLC would evaluate its value repeatedly."""
+    """Checks whether a name occurs where TLC would evaluate its value repeatedly."""
     match body:
         case Filter(_, domain, _) | Function(_, domain, _) | Quantified(_, _, domain, _):
             return uses(domain, name) == 0 or _repeated(domain, name)
@@ -203,7 +204,7 @@ def _repeated(body: Expr, name: str) -> bool:
 
 
 def _range_of(expr: ir.Demand) -> types.Number | None:
-    """The range, where an expression is an integer that has to lie in it."""
+    """Returns the range that an integer expression must lie in, or None for other expressions."""
     match expr.condition, expr.body:
         case (
             ir.Fits(operand=tested, target=types.Integer()),
@@ -219,7 +220,9 @@ def _range_of(expr: ir.Demand) -> types.Number | None:
 
 
 def _surely_found(expr: ir.Let) -> ir.Extreme | ir.Find | None:
-    """The search, where an expression is what it finds, and to find nothing is an error."""
+    """Returns the search if an expression is the result of a search that must not fail, and None
+    for other expressions.
+    """
     match expr.value, expr.body:
         case (
             (ir.Extreme() | ir.Find()) as search,
@@ -233,7 +236,9 @@ def _surely_found(expr: ir.Let) -> ir.Extreme | ir.Find | None:
 
 
 def _stops(body: ir.Expr) -> bool:
-    """Whether TLC stops of itself where an operation is not defined."""
+    """Checks whether TLC stops at an operation that is not defined, without an explicit
+    condition.
+    """
     match body:
         case ir.At() | ir.Get() | ir.Content():
             return True
@@ -247,7 +252,9 @@ def _stops(body: ir.Expr) -> bool:
 
 
 def is_rest(model: ir.Model, expr: ir.Expr) -> bool:
-    """Whether this is the meaning of `quiescent`: no ordinary action is enabled."""
+    """Checks whether this expression is the meaning of `quiescent`, which says that no ordinary
+    action is enabled.
+    """
     owed = [n for n, action in enumerate(model.actions) if action.kind == "ordinary"]
     return (
         isinstance(expr, ir.And)
@@ -294,7 +301,9 @@ def _arithmetic(scope: Scope, expr: ir.Arithmetic) -> Expr:
 
 
 def _computed(scope: Scope, operator: Operator, left: Expr, right: Expr, positive: bool) -> Expr:
-    """The operator on mathematical integers; ``positive``: the right operand is above zero."""
+    """Applies the operator to mathematical integers. ``positive`` says that the right operand is
+    greater than zero.
+    """
     row = operator.row
     if row.tla is None:
         lowered = row.lowered
@@ -311,7 +320,7 @@ def _computed(scope: Scope, operator: Operator, left: Expr, right: Expr, positiv
 
 
 def _fits(expr: ir.Arithmetic) -> bool:
-    """Whether the result lies in the type of the operands without wrapping."""
+    """Checks whether the result lies in the type of the operands without wrapping."""
     if not isinstance(expr.type, types.Machine):
         return True
     whole = expr.type.low, expr.type.high
@@ -320,8 +329,8 @@ def _fits(expr: ir.Arithmetic) -> bool:
 
 
 def _wraps_unseen(kind: Type) -> None:
-    """Refuses arithmetic that wraps before TLC says that a number leaves 32 bits, and that could
-    not be written without leaving them.
+    """Refuses arithmetic that would wrap before TLC reports that a number exceeds 32 bits, and that
+    cannot be written without exceeding them.
     """
     if isinstance(kind, types.Machine) and values.NARROW < kind.bits <= 32:
         shown = types.describe(kind)
@@ -329,7 +338,7 @@ def _wraps_unseen(kind: Type) -> None:
 
 
 def _product(left: Expr, right: Expr, modulus: int) -> Expr:
-    """A product modulo a number, computed so that no part exceeds 32 bits."""
+    """Returns a product modulo a number. It is computed so that no part exceeds 32 bits."""
     return call("Product", left, Infix("%", right, Number(modulus)), Number(modulus))
 
 

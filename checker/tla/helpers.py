@@ -1,4 +1,6 @@
-"""The helper definitions of ``helpers.tla``, included in a module that uses them."""
+"""Provides the helper definitions of ``helpers.tla``, which are included in a module that uses
+them.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,9 @@ from fencepost.checker.tla.tree import Apply, Expr, WrittenUnit
 
 @cache
 def _library() -> dict[str, str]:
-    """The texts by the names that they define; one that uses another comes after it."""
+    """Returns the texts of the definitions by the names that they define. A definition follows
+    those that it uses.
+    """
     text = (files("fencepost.checker.tla") / "helpers.tla").read_text(encoding="utf-8")
     return {
         name: paragraph.strip()
@@ -23,7 +27,7 @@ def _library() -> dict[str, str]:
 
 
 def wanted(bodies: Iterable[Expr]) -> list[WrittenUnit]:
-    """The definitions that some expressions use, in order."""
+    """Returns the definitions that some expressions use, in order."""
     library = _library()
     needed: set[str] = set()
     pending = [

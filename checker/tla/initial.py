@@ -1,4 +1,4 @@
-"""Initial states in TLA+."""
+"""Translates the initial states to TLA+."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from fencepost.spec.core.traverse import children, walk
 
 
 def initial(scope: Scope, statement: ir.Statement) -> Expr:
-    """The statement that chooses initial states. Raises `NotExported`."""
+    """Translates the statement that chooses initial states. Raises `NotExported`."""
     plain = dict(scope.variables)
     assigned_once = frozenset(_assigned_once(statement))
 
@@ -27,7 +27,7 @@ def initial(scope: Scope, statement: ir.Statement) -> Expr:
 
 
 def _settled(node: Expr, variables: frozenset[Expr]) -> Expr:
-    """Evaluates functions in initial states that are chosen inside definitions."""
+    """Makes TLC evaluate functions in initial states that are chosen inside definitions."""
     node = changed(node, lambda part: _settled(part, variables))
     match node:
         case Infix("=", left, right) if left in variables:
@@ -37,7 +37,9 @@ def _settled(node: Expr, variables: frozenset[Expr]) -> Expr:
 
 
 def _assigned_once(statement: ir.Statement) -> list[int]:
-    """The variables that are assigned as a whole, in exactly one statement that runs once."""
+    """Returns the variables that are assigned as a whole, in exactly one statement that runs
+    once.
+    """
     counts: Counter[int] = Counter()
     stack: list[tuple[object, int]] = [(statement, 1)]
     while stack:
@@ -55,7 +57,7 @@ def _assigned_once(statement: ir.Statement) -> list[int]:
 
 
 def members(whole: Expr, variables: set[str]) -> Expr:
-    r"""Initial states with ``x \in S`` for ``\E y \in S : x = y``."""
+    r"""Rewrites initial states so that ``x \in S`` replaces ``\E y \in S : x = y``."""
     if isinstance(whole, Junction) and whole.sign == "/\\":
         return conjoined([members(part, variables) for part in whole.parts])
     if not (isinstance(whole, Quantified) and whole.sign == "\\E"):

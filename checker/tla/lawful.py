@@ -1,7 +1,7 @@
-"""A model without failing steps: a step that would fail, or violate an assertion, is impossible
-instead.
+"""Removes failing steps from a model: a step that would fail, or violate an assertion, becomes
+impossible.
 
-Steps of a refined module have this meaning; TLC would stop at the `Assert` of a failure.
+Steps of a refined module have this meaning. Otherwise TLC would stop at the `Assert` of a failure.
 """
 
 from __future__ import annotations
@@ -22,7 +22,9 @@ NO_GUARD = 0
 
 
 def without_failures(model: ir.Model) -> ir.Model:
-    """Raises `NotExported` if an expression in a comprehension may fail."""
+    """Returns the model without failing steps. Raises `NotExported` if an expression in a
+    comprehension may fail.
+    """
     return replace(
         model,
         initial=_lawful(model.initial),
@@ -65,7 +67,7 @@ def _lawful(part: ir.Statement) -> ir.Statement:
 
 
 def _behind(values: Iterable[ir.Expr], part: ir.Statement) -> ir.Statement:
-    """A statement that requires expressions to have values."""
+    """Returns a statement that first requires some expressions to have values."""
     asked = _all([has_value(value) for value in values])
     return part if asked == TRUE else ir.Sequence((ir.Require(asked, NO_GUARD), part))
 
@@ -74,8 +76,8 @@ def _behind(values: Iterable[ir.Expr], part: ir.Statement) -> ir.Statement:
 
 
 def _affirmed(asked: ir.Expr, holding: tuple[ir.Expr, ...] = ()) -> list[ir.Expr]:
-    """The conditions, in order, under which ``asked`` has a value and is true, given that the
-    conditions ``holding`` hold.
+    """Returns the conditions, in order, under which ``asked`` has a value and is true. The
+    conditions in ``holding`` may be assumed.
     """
     match asked:
         case ir.And(parts=parts):
@@ -91,8 +93,8 @@ def _affirmed(asked: ir.Expr, holding: tuple[ir.Expr, ...] = ()) -> list[ir.Expr
 
 
 def has_value(expr: ir.Expr, holding: tuple[ir.Expr, ...] = ()) -> ir.Expr:
-    """The condition, always defined, under which an expression has a value, given that the
-    conditions ``holding`` hold. Raises `NotExported`.
+    """Returns the condition under which an expression has a value. This condition is always
+    defined. The conditions in ``holding`` may be assumed. Raises `NotExported`.
     """
     if not may_fail(expr):
         return TRUE
@@ -138,7 +140,7 @@ def has_value(expr: ir.Expr, holding: tuple[ir.Expr, ...] = ()) -> ir.Expr:
 
 
 def _plain(part: T) -> T:
-    """An expression or statement without its demands."""
+    """Returns an expression or statement without its demands."""
     return cast("T", _undemanding(part))
 
 

@@ -1,4 +1,4 @@
-"""A check as a TLA+ module and the configuration with which TLC runs it."""
+"""Exports a check as a TLA+ module, with the configuration that TLC needs to run it."""
 
 from __future__ import annotations
 
@@ -56,8 +56,8 @@ from fencepost.spec.elaborate.base import symbols
 from fencepost.spec.records import dataclass
 
 OUTSIDE = "\\* INVARIANT"
-"""The line prefix of a property that TLC should find violated: removing the comment sign checks
-it.
+"""The prefix of the line for a property that TLC should find to be violated. Removing the comment
+sign enables the check of this property.
 """
 EXTENDED = ("Integers", "Sequences", "FiniteSets", "Bags", "TLC")
 
@@ -66,10 +66,11 @@ EXTENDED = ("Integers", "Sequences", "FiniteSets", "Bags", "TLC")
 class Export:
     """A module and its configuration: the name of both files, and their texts.
 
-    ``properties`` are the names of the definitions of properties, by property number (for a
-    reachability property, the invariant that TLC should find violated). ``deadlock`` is the
-    invariant that a deadlock violates, or None if there is none or TLC checks deadlock itself.
-    ``refined`` has the texts of refined modules by file name.
+    ``properties`` contains the names of the definitions of properties, by property number. For a
+    reachability property, the definition is the invariant that TLC should find to be violated.
+    ``deadlock`` is the invariant that a deadlock violates, or None if TLC checks deadlock itself or
+    the check does not include it. ``refined`` contains the texts of refined modules, by the names
+    of their modules.
     """
 
     name: str
@@ -81,15 +82,15 @@ class Export:
 
     @property
     def files(self) -> dict[str, str]:
-        """The texts of all files, by name."""
+        """The texts of all files, by file name."""
         modules = {self.name: self.module, **self.refined}
         texts = {f"{name}.tla": text for name, text in modules.items()}
         return {**texts, f"{self.name}.cfg": self.configuration}
 
 
 def exported(job: Job, name: str, taken: Names | None = None) -> Export:
-    """A check in TLA+; ``taken`` holds names of existing modules. Raises `NotExported` if TLA+
-    would give it another meaning.
+    """Exports a check to TLA+. ``taken`` contains the names of existing modules. Raises
+    `NotExported` if the check would have another meaning in TLA+.
     """
     if job.limits.depth is not None:
         raise NotExported("a search to a limited depth, which TLC does not have", job.check.span)
@@ -108,7 +109,7 @@ def exported(job: Job, name: str, taken: Names | None = None) -> Export:
 
 
 class _Writer:
-    """One module, which also provides the operators that expressions use."""
+    """Writes one module, and provides the operators that expressions use."""
 
     def __init__(self, job: Job, name: str, modules: Names) -> None:
         self.job = job
@@ -137,7 +138,8 @@ class _Writer:
             for number, item in enumerate(model.actions)
             if (pick := _instances(item.body)) is not None
         }
-        # The actions that are used with explicit parameters, and the number of these.
+        # The actions that are used with explicit parameters, each with the number of these
+        # parameters.
         parameter_counts = {
             (node.action, len(node.choices)): None
             for node in walk(tuple(prop.body for prop in model.properties))
@@ -151,7 +153,7 @@ class _Writer:
             for number, count in parameter_counts
             if count > (number in self.families)
         }
-        # Facts about nodes are keyed by identity, so the nodes must stay alive.
+        # Facts about nodes are stored by the identity of the nodes, so the nodes must stay alive.
         self.bodies: dict[tuple[int, int], ir.Statement] = {}
         indices = symbols.role_indices(files)
         for number, pick in self.families.items():
@@ -169,7 +171,7 @@ class _Writer:
         self.fair = any(item.fairness for item in model.actions) and bool(self.searched.behaviours)
         if self.searched.behaviours:
             behaviours.refuse_foreign(model, job.check.span, self.still)
-        # Steps that change ghosts only do not count.
+        # Steps that only change ghosts do not count.
         self.ghosts = any(item.ghost or types.has_ghost(item.type) for item in model.variables)
         self.terminal = self._terminal()
         bodies = [model.properties[number].body for number in self.searched.terminals]
@@ -202,7 +204,7 @@ class _Writer:
     # ------------------------------------------------------------ the module
 
     def module(self, about: str = "") -> Module:
-        """The module; ``about`` replaces the comment about the check."""
+        """Returns the module. ``about`` replaces the comment about the check."""
         self._define("TypeOK", self._types())
         self._define("Init", self._initial())
         for number in range(len(self.actions)):
@@ -217,13 +219,15 @@ class _Writer:
     def _define(
         self, name: str, body: Expr, parameters: tuple[str, ...] = (), comment: str = ""
     ) -> None:
-        """Appends a definition, after the definitions of the spec that it uses."""
+        """Appends a definition. The definitions of the spec that it uses are placed before it."""
         self.units += self.definitions.made
         self.definitions.made.clear()
         self.units.append(Definition(name, parameters, self._grouped(tidied(body)), comment))
 
     def _grouped(self, node: Expr) -> Expr:
-        """Replaces the variables of a role by their group where all of them are unchanged."""
+        """Replaces the variables of a role by the name of their group where all of them are
+        unchanged.
+        """
         if not isinstance(node, Unchanged):
             return changed(node, self._grouped)
         rows: list[str] = []
@@ -324,7 +328,7 @@ class _Writer:
                 define(name, count, "")
 
     def _some(self, number: int) -> Expr:
-        """A step of an action by any instance of its role."""
+        """Returns a step of an action by any instance of its role."""
         name, pick = self.actions[number], self.families.get(number)
         if pick is None:
             return Name(name)
@@ -333,8 +337,8 @@ class _Writer:
         return Quantified("\\E", bound, elements(scope, pick.domain), call(name, Name(bound)))
 
     def _progress(self) -> Expr:
-        """Whether an action of the spec can change the state; losses and duplications do not count
-        as progress.
+        """Returns the condition that an action of the spec can change the state. Losses and
+        duplications do not count as progress.
         """
         steps = [
             self._some(number)
@@ -355,7 +359,7 @@ class _Writer:
         self.units.append(Definition("Spec", (), spec))
 
     def _fairness(self) -> list[Expr]:
-        """The fairness of the actions, if temporal properties are checked."""
+        """Returns the fairness constraints of the actions if temporal properties are checked."""
         counting = "counting" if self.ghosts else "vars"
         return [
             behaviours.owed(self.scope, self.model, number, partial(self._step, number), counting)
@@ -364,7 +368,7 @@ class _Writer:
         ]
 
     def _step(self, number: int, choices: Sequence[Expr]) -> Expr:
-        """A step of an action with explicit first choices."""
+        """Returns a step of an action with explicit first choices."""
         several = len(choices) > (number in self.families)
         name = self.asked[number, len(choices)] if several else self.actions[number]
         return call(name, *choices) if choices else Name(name)
@@ -372,11 +376,11 @@ class _Writer:
     # ------------------------------------------------------------ properties
 
     def chosen(self) -> dict[int, str]:
-        """The names of the definitions of the properties to check."""
+        """Returns the names of the definitions of the properties to check."""
         return {number: self.properties[number] for number in sorted(self.job.properties)}
 
     def deadlock_invariant(self) -> str | None:
-        """The name of the invariant that a deadlock violates."""
+        """Returns the name of the invariant that a deadlock violates, or None."""
         defined = self.job.deadlock and self.terminal not in (TRUE, FALSE)
         return "NoDeadlock" if defined else None
 
@@ -386,8 +390,8 @@ class _Writer:
         return either(parts)
 
     def _stepped(self) -> bool:
-        """Whether a step that changes nothing may violate a step invariant: TLA+ ignores such
-        steps.
+        """Checks whether a step that changes nothing may violate a step invariant. TLA+ ignores
+        such steps.
         """
         return any(
             not holds_still(self._body(number))
@@ -407,7 +411,9 @@ class _Writer:
             raise NotExported(refused.reason, refused.span or prop.span) from None
 
     def _refinement(self, prop: ir.Property, abstract: ir.Model) -> Expr:
-        """The formula that the image of a behaviour is a behaviour of the refined module."""
+        """Returns the formula which says that the image of a behaviour is a behaviour of the
+        refined module.
+        """
         there = replace(self.job, model=without_failures(abstract), properties=frozenset())
         module = self.modules.fresh(f"{self.name}_{prop.name}")
         writer = _Writer(there, module, self.modules)
@@ -472,8 +478,8 @@ class _Writer:
     # ------------------------------------------------------------ the configuration
 
     def configuration(self) -> str:
-        """The configuration for TLC: the properties of the check, and deadlock as the language
-        defines it.
+        """Returns the configuration for TLC: the properties of the check, and deadlock as defined
+        by the language.
         """
         rows = ["SPECIFICATION Spec", "INVARIANT TypeOK"]
         words = {
@@ -499,7 +505,7 @@ def _title(prop: ir.Property) -> str:
 
 
 def _instances(body: ir.Statement) -> ir.Pick | None:
-    """The choice of an instance with which an action begins, if any."""
+    """Returns the choice of an instance at the beginning of an action, or None."""
     match body:
         case ir.Pick(label="", condition=None):
             return body

@@ -1,4 +1,4 @@
-"""Names in a TLA+ module: the reserved ones, and those derived from a spec."""
+"""Defines the reserved names of a TLA+ module, and derives other names from a spec."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ RESERVED = frozenset(
     VARIABLES WITH WITNESS
     """.split()  # noqa: SIM905
 )
-"""The keywords of TLA+, which are not allowed as names, even of fields."""
+"""The keywords of TLA+. They are not allowed as names, not even for fields."""
 STANDARD = frozenset(
     """
     Nat Int Real Seq Len Append Head Tail SubSeq SelectSeq IsFiniteSet Cardinality IsABag
@@ -34,11 +34,11 @@ OURS = frozenset(
     SumOfSequence SumOfSet SumOfBag BagOfImages Image HasOne First Test
     """.split()  # noqa: SIM905
 )
-"""Names that the module itself defines and binds, in addition to those of the spec."""
+"""Names that the module defines and binds, in addition to those of the spec."""
 
 
 def usable(text: str) -> str:
-    """A similar name that is valid in TLA+."""
+    """Returns a similar name that is valid in TLA+."""
     base = re.sub(r"[^A-Za-z0-9_]+", "_", text).strip("_")
     if not re.search("[A-Za-z]", base):
         base = f"x{base}"
@@ -49,10 +49,10 @@ def usable(text: str) -> str:
 
 @dataclass(slots=True)
 class Names:
-    """Allocates unused names, in a module or (with ``module``) in one definition of it.
+    """Allocates unused names in a module or, with ``module``, in one of its definitions.
 
-    ``bound`` are the names bound in any definition: names that the module allocates later avoid
-    them.
+    ``bound`` contains the names that are bound in any definition. Names that are later allocated
+    for the module avoid these.
     """
 
     module: Names | None = None
@@ -60,7 +60,7 @@ class Names:
     bound: set[str] = field(default_factory=set[str])
 
     def fresh(self, wanted: str) -> str:
-        """An unused name similar to this one."""
+        """Returns an unused name similar to ``wanted``."""
         base = usable(wanted)
         name, number = base, 1
         while self._known(name):
@@ -77,16 +77,20 @@ class Names:
         return name in self.bound if self.module is None else name in self.module.taken
 
     def inner(self) -> Names:
-        """For one definition, which may reuse names bound in others."""
+        """Returns an allocator for one definition, which may reuse names that are bound in other
+        definitions.
+        """
         return Names(self.module or self, set(self.taken), self.bound)
 
 
 def field_names(wanted: list[str]) -> list[str]:
-    """The names of fields: not keywords of TLA+, and distinct."""
+    """Returns distinct names for fields that are not keywords of TLA+."""
     names = Names(taken=set(RESERVED))
     return [names.fresh(text) for text in wanted]
 
 
 def names_of(stem: str, titles: Sequence[str], names: Names) -> dict[str, str]:
-    """Allocates the names of the modules of some checks: letters, digits and underscores."""
+    """Allocates the module names of some checks. They consist of letters, digits and
+    underscores.
+    """
     return {title: names.fresh(f"{stem}_{title}" if title else stem) for title in titles}

@@ -1,7 +1,7 @@
-"""Prints a tree of TLA+: brackets where precedence requires them, lines of limited length.
+"""Prints a TLA+ tree, with brackets where precedence requires them and lines of limited length.
 
-Expressions that do not fit on a line are split into their parts. In a vertical list of conjuncts
-every line of a part is to the right of its sign, as TLA+ requires.
+Expressions that do not fit on a line are split into their parts. In a vertical list of conjuncts,
+every line of a part is to the right of the sign of the part, as TLA+ requires.
 """
 
 from __future__ import annotations
@@ -47,20 +47,22 @@ from fencepost.checker.tla.tree import (
 )
 
 WIDTH = 100
-"""Columns of a line. Only lines with a deeply nested part that cannot be split are longer."""
+"""Maximum number of columns of a line. Only a line with a deeply nested part that cannot be split
+is longer.
+"""
 TIGHT = 64
-"""With less room than this, parts are indented by the minimum."""
+"""If there are fewer columns left than this, parts are indented by the minimum."""
 _BOOLEAN = ("=>", "<=>", "~>")
 _COMPARING = ("=", "/=", "<", "<=", ">", ">=", "\\in", "\\notin", "\\subseteq")
 _CHAINS = ("+", "*", "\\cup", "\\cap", "\\o", "@@", "(+)")
-"""Signs that need no brackets between equal ones, in any grouping."""
+"""Signs that need no brackets between two of the same sign, in any grouping."""
 
 OPEN, BOOLEAN, JUNCTION, COMPARISON, OPERATION, ATOM = range(6)
 """Ranks of precedence, from expressions that extend as far right as possible to atoms."""
 
 
 def rank(node: Expr) -> int:
-    """The rank of an expression."""
+    """Returns the rank of an expression."""
     match node:
         case If() | Let() | Quantified() | Lambda():
             return OPEN
@@ -83,7 +85,7 @@ def rank(node: Expr) -> int:
 
 
 def _bracketed(parent: Expr, part: Expr, first: bool) -> bool:
-    """Whether an operand needs brackets; ``first``: it is the left one."""
+    """Checks whether an operand needs brackets. ``first`` says whether it is the left operand."""
     firm = rank(part)
     match parent:
         case Junction(sign):
@@ -113,7 +115,7 @@ def _bracketed(parent: Expr, part: Expr, first: bool) -> bool:
 
 @lru_cache(maxsize=200_000)
 def flat(node: Expr) -> str:
-    """An expression on one line."""
+    """Prints an expression on one line."""
     match node:
         case Name(text):
             return text
@@ -171,13 +173,17 @@ def flat(node: Expr) -> str:
 
 
 def _element(part: Expr) -> Expr:
-    r"""An element after an opening brace or bracket, where ``x \in S`` would bind ``x``."""
+    r"""Prepares an element that follows an opening brace or bracket, where ``x \in S`` would bind
+    ``x``.
+    """
     binds = re.match(r"(\w+|<<[^<>]*>>) \\in ", flat(part))
     return Infix("=", part, TRUE) if binds else part
 
 
 def quoted(text: str) -> str:
-    """A string in quotation marks; characters that TLA+ strings cannot contain become ``?``."""
+    """Returns a string in quotation marks. Characters that TLA+ strings cannot contain become
+    ``?``.
+    """
     safe = "".join(c if " " <= c <= "~" else "?" for c in text)
     return '"' + safe.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
@@ -211,7 +217,7 @@ def _flat_definition(defined: Definition) -> str:
 
 
 def lines(node: Expr, room: int) -> list[str]:
-    """An expression on lines of at most ``room`` columns, as far as it can be split."""
+    """Prints an expression on lines of at most ``room`` columns, if it can be split accordingly."""
     text = flat(node)
     if len(text) <= room and not _tall(node):
         return [text]
@@ -285,14 +291,14 @@ def lines(node: Expr, room: int) -> list[str]:
 
 
 _MEMBER = Infix("\\in", Name("TRUE"), Name("TRUE"))
-"""The parent of a domain, for its brackets."""
+"""Used as the parent of a domain, to determine whether the domain needs brackets."""
 
 
 def _conditional(
     condition: Expr, then: Expr, otherwise: Expr, room: int, word: str = "IF "
 ) -> list[str]:
-    # Every line of the condition is to the right of the word: the columns of a vertical list
-    # matter.
+    # Every line of the condition is to the right of the word, because the columns of a vertical
+    # list are significant.
     first = _led(word, lines(condition, room - 5 - len(word)))
     if room < TIGHT and len(flat(then)) > room - 5:
         first += ["THEN", *_led("  ", ["", *lines(then, room - 2)])[1:]]
@@ -322,8 +328,8 @@ def _path_lines(path: tuple[Expr | str, ...], room: int) -> list[str]:
 
 
 def _tall(node: Expr) -> bool:
-    """Whether an expression that fits on a line reads better on several: it contains a definition,
-    or a list of assignments.
+    """Checks whether an expression that fits on a line is easier to read on several lines, because
+    it contains a definition or a list of assignments.
     """
     match node:
         case Let():
@@ -343,7 +349,7 @@ def _assigns(part: Expr) -> bool:
 
 
 def _part(parent: Expr, part: Expr, room: int, *, first: bool = True) -> list[str]:
-    """An operand, in brackets if it needs them."""
+    """Prints an operand, in brackets if it needs them."""
     if isinstance(parent, Junction):
         # A vertical list ends where its columns end, so its parts need no brackets.
         return lines(part, room)
@@ -356,7 +362,7 @@ def _part(parent: Expr, part: Expr, room: int, *, first: bool = True) -> list[st
 
 
 def _infix(node: Infix, sign: str, left: Expr, right: Expr, room: int) -> list[str]:
-    """The operands of a chain, one per line; the sign precedes its right operand."""
+    """Prints the operands of a chain on separate lines. The sign precedes its right operand."""
     if sign in ("=", "\\in", "=>", ":>") and len(flat(left)) <= room - 8:
         head = f"{_operand(node, left)} {sign} "
         if len(head) <= 44:
@@ -380,7 +386,9 @@ def _comprehension(
 
 
 def _filled(opening: str, parts: Sequence[Expr], closing: str, room: int) -> list[str]:
-    """Parts side by side, as many as fit on a line, or else one per line."""
+    """Prints parts side by side, as many on each line as fit, or one on each line if parts are
+    long.
+    """
     texts = [flat(part) for part in parts]
     if not texts:
         return [opening + closing]
@@ -400,7 +408,7 @@ def _filled(opening: str, parts: Sequence[Expr], closing: str, room: int) -> lis
 
 
 def _enclosed(opening: str, parts: list[list[str]], closing: str, step: int = 4) -> list[str]:
-    """Parts one per line, with commas, in brackets."""
+    """Prints parts in brackets, one on each line, with commas."""
     inside: list[str] = []
     for number, part in enumerate(parts):
         inside += _ended(part, "," if number < len(parts) - 1 else closing)
@@ -423,7 +431,7 @@ def _ended(rest: list[str], end: str) -> list[str]:
 
 
 def definition(defined: Definition, room: int = WIDTH) -> list[str]:
-    """A definition as lines."""
+    """Prints a definition as lines."""
     rows = comment(defined.comment, room)
     step = 2 if room < TIGHT else 4
     if defined.recursive:
@@ -440,8 +448,8 @@ def definition(defined: Definition, room: int = WIDTH) -> list[str]:
 
 
 def comment(text: str, room: int = WIDTH) -> list[str]:
-    """Text as comment lines that keep its line breaks; the words that do not fit move to the next
-    line of the paragraph.
+    """Converts text to comment lines. Line breaks are kept, and words that do not fit move to the
+    next line of the paragraph.
     """
     rows: list[str] = []
     over = ""
@@ -465,7 +473,7 @@ def comment(text: str, room: int = WIDTH) -> list[str]:
 
 
 def module(written: Module) -> str:
-    """A module as text."""
+    """Prints a module."""
     head = f" MODULE {written.name} "
     bar = "-" * max(4, (WIDTH - 24 - len(head)) // 2)
     rows = [f"{bar}{head}{bar}", *comment(written.comment)]

@@ -1,4 +1,6 @@
-"""The context of an expression or statement: the names of variables, locals and operators."""
+"""Represents the context of an expression or statement: the names of variables, locals and
+operators.
+"""
 
 from __future__ import annotations
 
@@ -18,30 +20,30 @@ class Operators(Protocol):
     """The definitions of a module that expressions use."""
 
     def enabled(self, action: int, choices: Sequence[Expr]) -> Expr:
-        """Whether an action can be taken (see `ir.Enabled`)."""
+        """Returns the condition that an action can be taken (see `ir.Enabled`)."""
         ...
 
     def quiescent(self) -> Expr:
-        """Whether only optional steps are possible."""
+        """Returns the condition that only optional steps are possible."""
         ...
 
     def value(self, scope: Scope, expr: ir.Expr) -> Expr:
-        """An expression of the core in TLA+."""
+        """Translates an expression of the core to TLA+."""
         ...
 
     def called(self, scope: Scope, expr: ir.Expr) -> Expr | None:
-        """The call of a definition whose body is ``expr``, if there is one."""
+        """Returns the call of a definition whose body is ``expr``, or None."""
         ...
 
 
 @dataclass(slots=True)
 class Work:
-    """Facts about a model, collected while its module is generated."""
+    """Facts about a model that are collected while its module is generated."""
 
     model: ir.Model
     locals: dict[int, str] = field(default_factory=dict[int, str])
     partial: dict[int, bool] = field(default_factory=dict[int, bool])
-    """Whether a node, by identity, has a part whose evaluation may fail."""
+    """Whether a node has a part whose evaluation may fail, by the identity of the node."""
     whole: set[str] = field(default_factory=lambda: {"Assert", "Defined"})
     """Names of conditions that TLC does not split in an action."""
 
@@ -59,7 +61,7 @@ class Work:
         ]
 
     def fails(self, node: Node) -> bool:
-        """Whether the evaluation of an expression may be undefined."""
+        """Checks whether the evaluation of an expression may be undefined."""
         may_fail = self.partial.get(id(node))
         if may_fail is None:
             may_fail = isinstance(node, ir.Demand) or any(map(self.fails, children(node)))
@@ -67,12 +69,12 @@ class Work:
         return may_fail
 
     def fault(self, site: int) -> String:
-        """TLC's message when an evaluation fails."""
+        """Returns the message that TLC prints when an evaluation fails."""
         failed = self.model.sites[site]
         return String(f"evaluation error: {failed.message} ({_place(failed)})")
 
     def assertion(self, site: int) -> String:
-        """TLC's message when an assertion fails."""
+        """Returns the message that TLC prints when an assertion fails."""
         failed = self.model.sites[site]
         return String(f"assertion: {failed.message} ({_place(failed)})")
 
@@ -86,8 +88,9 @@ def _place(site: ir.Site) -> str:
 class Scope:
     """The expressions for variables and slots at some point.
 
-    ``variables`` are the current values by number, ``after`` those after the step, ``slots`` the
-    values of locals. ``names`` belong to the enclosing definition.
+    ``variables`` contains the current values of variables by number, ``after`` their values after
+    the step, and ``slots`` the values of locals. ``names`` allocates names in the enclosing
+    definition.
     """
 
     work: Work
@@ -98,33 +101,37 @@ class Scope:
     slots: Mapping[int, Expr] = field(default_factory=dict[int, Expr])
     inside: object = None
     parameters: Mapping[int, str] = field(default_factory=dict[int, str])
-    """The enclosing definition of the spec, and the names of its parameters that represent
-    variables, by variable number.
+    """``inside`` is the enclosing definition of the spec. ``parameters`` contains, by variable
+    number, the names of its parameters that represent variables.
     """
 
     def inner(self) -> Scope:
-        """The scope of a separate definition, which may reuse names bound in others."""
+        """Returns the scope of a separate definition, which may reuse names that are bound in
+        others.
+        """
         return replace(self, names=self.names.inner())
 
     def bound(self, slot: int, value: Expr) -> Scope:
-        """This scope with a value for a slot."""
+        """Returns this scope with a value for a slot."""
         return replace(self, slots={**self.slots, slot: value})
 
     def assigned(self, variable: int, value: Expr) -> Scope:
-        """This scope with another value of a variable."""
+        """Returns this scope with another value for a variable."""
         return replace(self, variables={**self.variables, variable: value})
 
     def value(self, expr: ir.Expr) -> Expr:
-        """An expression of the core, in this scope."""
+        """Translates an expression of the core in this scope."""
         return self.operators.value(self, expr)
 
     def local(self, slot: int, wanted: str = "") -> str:
-        """A name for a slot: that of the spec, if it has one."""
+        """Returns a name for a slot. If the spec has a name for it, the result is similar to that
+        name.
+        """
         return self.names.fresh(wanted or self.work.locals.get(slot, "") or "x")
 
 
 def simple(value: Expr) -> bool:
-    """Whether a value may be duplicated: it is short and cheap."""
+    """Checks whether a value is short and cheap, so that it may be duplicated."""
     match value:
         case Name() | Number() | String() | Prime() | Tuple(()):
             return True
@@ -139,11 +146,13 @@ def simple(value: Expr) -> bool:
 
 
 Body: TypeAlias = "Callable[[Expr], Expr]"
-"""A function of a value in TLA+."""
+"""A function that builds an expression from a value in TLA+."""
 
 
 def shared(scope: Scope, value: Expr, body: Body, wanted: str = "v") -> Expr:
-    """``body`` of a value that it uses several times: bound to a name, unless it is simple."""
+    """Returns ``body`` of a value. If ``body`` uses the value several times, the value is bound to
+    a name, unless it is simple.
+    """
     if simple(value):
         return body(value)
     name = scope.names.fresh(wanted)

@@ -1,4 +1,4 @@
-"""Traversal, rewriting and simplification of TLA+ trees (`conjoined`, `chosen`)."""
+"""Traverses, rewrites and simplifies TLA+ trees (`conjoined`, `chosen`)."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from fencepost.checker.tla.tree import (
 
 
 def children(node: Expr) -> list[Expr]:
-    """The direct subexpressions of a node, in the order written."""
+    """Returns the direct subexpressions of a node, in the order in the text."""
     return [part for item in fields(node) for part in _inside(getattr(node, item.name))]
 
 
@@ -51,7 +51,7 @@ def _inside(value: object) -> Iterator[Expr]:
 
 
 def changed(node: Expr, part: Callable[[Expr], Expr]) -> Expr:
-    """``node`` with ``part`` applied to each direct subexpression, simplified."""
+    """Applies ``part`` to each direct subexpression of ``node``, and simplifies the result."""
 
     def made(value: object) -> object:
         if isinstance(value, tuple):
@@ -74,7 +74,7 @@ def changed(node: Expr, part: Callable[[Expr], Expr]) -> Expr:
 
 
 def everything(node: Expr) -> Iterator[Expr]:
-    """All nodes of a tree, including the root."""
+    """Yields all nodes of a tree, including the root."""
     stack = [node]
     while stack:
         current = stack.pop()
@@ -83,12 +83,12 @@ def everything(node: Expr) -> Iterator[Expr]:
 
 
 def size(node: Expr) -> int:
-    """The number of nodes of a tree."""
+    """Counts the nodes of a tree."""
     return sum(1 for _ in everything(node))
 
 
 def uses(node: Expr, name: str) -> int:
-    """The number of uses of a name in a tree, as a value or as an operator."""
+    """Counts the uses of a name in a tree, as a value or as an operator."""
     return sum(
         1
         for current in everything(node)
@@ -98,7 +98,7 @@ def uses(node: Expr, name: str) -> int:
 
 
 def substituted(node: Expr, values: dict[str, Expr]) -> Expr:
-    """A tree with names replaced by values. No name is bound twice in a definition, so no name of a
+    """Replaces names in a tree by values. No name is bound twice in a definition, so no name in a
     value is captured.
     """
     if isinstance(node, Name):
@@ -107,7 +107,7 @@ def substituted(node: Expr, values: dict[str, Expr]) -> Expr:
 
 
 def inlined(node: Expr, operator: Definition) -> Expr:
-    """A tree with calls of an operator replaced by its body."""
+    """Replaces the calls of an operator in a tree by its body."""
     node = changed(node, lambda part: inlined(part, operator))
     if isinstance(node, Apply) and node.operator == operator.name:
         values = dict(zip(operator.parameters, node.arguments, strict=True))
@@ -118,8 +118,8 @@ def inlined(node: Expr, operator: Definition) -> Expr:
 
 
 def demands(node: Expr, name: str) -> bool:
-    """Whether TLC needs the value of ``name`` for any value of ``node``, and, if ``node`` is an
-    action, only an error can end the step before that.
+    """Checks whether TLC needs the value of ``name`` for any value of ``node``. If ``node`` is an
+    action, only an error may end the step before the value is needed.
     """
 
     def need(part: Expr) -> bool:
@@ -159,7 +159,9 @@ def demands(node: Expr, name: str) -> bool:
 
 
 def _settles(part: Expr) -> bool:
-    """Whether a conjunct only gives the next value of a variable, and so cannot be false."""
+    """Checks whether a conjunct only defines the next value of a variable, so that it cannot be
+    false.
+    """
     return isinstance(part, Unchanged) or (
         isinstance(part, Infix) and part.sign == "=" and isinstance(part.left, Prime)
     )
@@ -177,7 +179,7 @@ STRICT = frozenset({
 
 
 def conjoined(parts: Sequence[Expr]) -> Expr:
-    """The conjunction of the parts. Unchanged variables are collected into one conjunct."""
+    """Returns the conjunction of the parts. Unchanged variables are collected into one conjunct."""
     flat: list[Expr] = []
     for part in parts:
         flat += part.parts if isinstance(part, Junction) and part.sign == "/\\" else [part]
@@ -203,7 +205,7 @@ def conjoined(parts: Sequence[Expr]) -> Expr:
 
 
 def either(parts: Sequence[Expr]) -> Expr:
-    """The disjunction of the parts."""
+    """Returns the disjunction of the parts."""
     flat: list[Expr] = []
     for part in parts:
         flat += part.parts if isinstance(part, Junction) and part.sign == "\\/" else [part]
@@ -219,7 +221,7 @@ def either(parts: Sequence[Expr]) -> Expr:
 
 
 def opposite(part: Expr) -> Expr:
-    """The negation of a part."""
+    """Returns the negation of an expression."""
     match part:
         case Name("TRUE"):
             return FALSE
@@ -240,14 +242,14 @@ _OPPOSITES = {
 
 
 def implied(premise: Expr, conclusion: Expr) -> Expr:
-    """The implication ``premise => conclusion``."""
+    """Returns the implication ``premise => conclusion``."""
     if premise == TRUE:
         return conclusion
     return TRUE if premise == FALSE else Infix("=>", premise, conclusion)
 
 
 def chosen(condition: Expr, then: Expr, otherwise: Expr) -> Expr:
-    """The conditional expression."""
+    """Returns the conditional expression."""
     if condition == TRUE:
         return then
     if condition == FALSE:
@@ -256,35 +258,35 @@ def chosen(condition: Expr, then: Expr, otherwise: Expr) -> Expr:
 
 
 def among(element: Expr, whole: Expr) -> Expr:
-    """The membership of an element in a set."""
+    """Returns the condition that an element is a member of a set."""
     return Infix("\\in", element, whole)
 
 
 def equal(left: Expr, right: Expr) -> Expr:
-    """The equality of two values."""
+    """Returns the condition that two values are equal."""
     return Infix("=", left, right)
 
 
 def call(operator: str, *arguments: Expr) -> Expr:
-    """``operator(arguments)``."""
+    """Returns ``operator(arguments)``."""
     return Apply(operator, arguments) if arguments else Name(operator)
 
 
 def let(name: str, value: Expr, body: Expr) -> Expr:
-    """``LET name == value IN body``; nested definitions share a LET."""
+    """Returns ``LET name == value IN body``. Nested definitions share a LET."""
     named = Definition(name, (), value)
     return defining(named, body)
 
 
 def defining(definition: Definition, body: Expr) -> Expr:
-    """``LET`` a definition ``IN body``."""
+    """Returns ``body`` inside a ``LET`` with a definition."""
     if isinstance(body, Let):
         return Let((definition, *body.definitions), body.body)
     return Let((definition,), body)
 
 
 def plus(number: Expr, amount: int) -> Expr:
-    """A number and a constant."""
+    """Returns the sum of an expression and a constant."""
     match number:
         case Number(value):
             return Number(value + amount)

@@ -1,13 +1,14 @@
-"""Statements of the core as TLA+ actions.
+"""Translates statements of the core to TLA+ actions.
 
 The language runs statements in sequence, but TLA+ relates the values before a step to those after
-it. So a statement is translated together with its continuation, given the values of the variables
-at this point. The continuation of a branch or loop becomes a definition with the changed variables
-as parameters if it would be duplicated otherwise; a loop becomes a recursive definition with the
-rest of the collection as a parameter. This keeps the module about as long as the spec.
+it. A statement is therefore translated together with its continuation, given the values of the
+variables at this point. The continuation of a branch or loop becomes a definition, with the changed
+variables as parameters, if it would otherwise be duplicated. A loop becomes a recursive definition
+with the rest of the collection as a parameter. This keeps the module about as long as the spec.
 
-TLC evaluates the same expressions as the language, in the same order: a conjunct that requires a
-value (`Defined`) precedes an expression that may be undefined, where the step could end otherwise.
+TLC evaluates the same expressions as the language, in the same order. If the step could end before
+an expression that may be undefined, a conjunct that requires its value (`Defined`) is placed
+before.
 """
 
 from __future__ import annotations
@@ -58,23 +59,28 @@ from fencepost.spec.core.traverse import assigned, walk
 from fencepost.spec.records import dataclass
 
 MAX_DUPLICATED = 60
-"""The continuation of a branch is duplicated in both arms if that adds at most this many nodes."""
+"""Maximum number of nodes that may be added by duplicating the continuation of a branch in both
+arms.
+"""
 
 MAX_ASSIGNMENTS = 4
-"""Branches with at most this many assignments, and nothing else, become conditional values."""
+"""Maximum number of assignments in branches that become conditional values. Such branches contain
+nothing else.
+"""
 
 _LOOP, _REST = "Loop", "Rest"
 """The names of definitions for loops and for continuations of branches."""
 
 Rest: TypeAlias = Callable[[Scope], Expr]
-"""A continuation, given the values of the variables at its start."""
+"""A continuation. Its argument contains the values of the variables at its start."""
 
 
 @dataclass(frozen=True, slots=True)
 class Flow:
-    """The continuation of a statement, and those of the enclosing blocks that it may leave.
+    """The continuation of a statement, and the continuations of the enclosing blocks that it may
+    leave.
 
-    ``said`` are variables that the initialization assigns exactly once, as a conjunct.
+    ``said`` contains the variables that the initialization assigns exactly once, as a conjunct.
     """
 
     rest: Rest
@@ -82,18 +88,18 @@ class Flow:
     said: frozenset[int] = frozenset()
 
     def then(self, rest: Rest) -> Flow:
-        """This flow with another continuation."""
+        """Returns this flow with another continuation."""
         return replace(self, rest=rest)
 
 
 def action(scope: Scope, statement: ir.Statement, end: Rest) -> Expr:
-    """A statement with the continuation ``end``. Raises `NotExported`."""
+    """Translates a statement that is followed by ``end``. Raises `NotExported`."""
     return formula(scope, statement, Flow(end, {}))
 
 
 def with_given(statement: ir.Statement, count: int) -> ir.Statement:
-    """An action whose first ``count`` choices are parameters: it is possible if the chosen values
-    are among the offered ones.
+    """Returns an action whose first ``count`` choices are parameters. The action is possible if the
+    chosen values are among those offered.
     """
     match statement:
         case ir.Pick(slot, domain, condition, guard, body=body) if count:
@@ -113,7 +119,7 @@ def with_given(statement: ir.Statement, count: int) -> ir.Statement:
 
 
 def formula(scope: Scope, statement: ir.Statement, flow: Flow) -> Expr:
-    """A statement and its continuation. Raises `NotExported`, with the span."""
+    """Translates a statement and its continuation. Raises `NotExported` with the span."""
     try:
         return _formula(scope, statement, flow)
     except NotExported as refused:
@@ -176,8 +182,8 @@ def _affirmed(scope: Scope, condition: ir.Expr, message: Expr, flow: Flow) -> Ex
 
 
 def single(scope: Scope, condition: Expr) -> Expr:
-    """A condition that TLC does not split: of a disjunction or `exists` it would make one step for
-    each way to make it true.
+    """Returns a condition in a form that TLC does not split. For a disjunction or `exists`, TLC
+    would otherwise make one step for each way to make it true.
     """
     if isinstance(condition, Junction) and condition.sign == "/\\":
         return conjoined([single(scope, part) for part in condition.parts])
@@ -185,7 +191,7 @@ def single(scope: Scope, condition: Expr) -> Expr:
 
 
 def parts_ways(scope: Scope, condition: Expr) -> bool:
-    """Whether TLC would split a condition in an action."""
+    """Checks whether TLC would split a condition in an action."""
 
     def parting(part: Expr) -> bool:
         return parts_ways(scope, part)
@@ -211,8 +217,8 @@ def parts_ways(scope: Scope, condition: Expr) -> bool:
 
 
 def held(name: str, value: Expr, body: Expr, fails: bool) -> Expr:
-    """``body`` with a named value, if it is used more than once. A value that may fail is evaluated
-    before the body, unless nothing else can happen first.
+    """Returns ``body`` with a named value, if the value is used more than once. A value that may
+    fail is evaluated before the body, unless nothing else can happen first.
     """
     if fails and not demands(body, name):
         return let(name, value, conjoined([call("Defined", Name(name)), body]))
@@ -240,7 +246,7 @@ def _assign(scope: Scope, statement: ir.Assign, flow: Flow) -> Expr:
 
 
 def _assigned(scope: Scope, statement: ir.Assign) -> tuple[Expr, tuple[ir.Expr, ...]]:
-    """The new value of a variable, and the expressions in it."""
+    """Returns the new value of a variable, and the expressions that occur in this value."""
     value = expression(scope, statement.value)
     if not statement.path:
         return value, (statement.value,)
@@ -287,7 +293,7 @@ def _pick(scope: Scope, statement: ir.Pick, flow: Flow) -> Expr:
         case ir.Conditional(
             condition=asked, then=ir.Build(elements=(only,)), otherwise=ir.Literal(value=())
         ):
-            # The first message of an ordered channel, if there is one.
+            # This is the first message of an ordered channel, if the channel contains any.
             inside = shared(scope, expression(scope, only), chosen_element, wanted)
             return conjoined([single(scope, expression(scope, asked)), inside])
         case _:
@@ -312,7 +318,7 @@ def _pick(scope: Scope, statement: ir.Pick, flow: Flow) -> Expr:
 
 
 def assigns_only(statement: object) -> bool:
-    """Whether a statement always completes in exactly one way, cannot fail, and assigns few
+    """Checks whether a statement always completes in exactly one way, cannot fail, and assigns few
     variables, so that its values can be inlined.
     """
     deciding = (
@@ -347,7 +353,9 @@ def _branch(scope: Scope, statement: ir.If, flow: Flow) -> Expr:
 def _merged(
     scope: Scope, statement: ir.If, asked: Expr, changed: Sequence[int], flow: Flow
 ) -> Expr:
-    """A branch that only assigns, as conditional values; its continuation is translated once."""
+    """Translates a branch that only assigns to conditional values. Its continuation is translated
+    only once.
+    """
     then_scope, else_scope = _after(scope, statement.then), _after(scope, statement.otherwise)
     names: list[tuple[str, Expr]] = []
     now = scope
@@ -364,7 +372,7 @@ def _merged(
 
 
 def _after(scope: Scope, statement: ir.Statement) -> Scope:
-    """The values of the variables after a statement that only assigns."""
+    """Returns the scope with the values of the variables after a statement that only assigns."""
     match statement:
         case ir.Sequence(statements=statements):
             for part in statements:
@@ -391,11 +399,11 @@ def _after(scope: Scope, statement: ir.Statement) -> Scope:
 def _joined(
     scope: Scope, changed: Sequence[int], flow: Flow, inside: Callable[[Rest], Expr]
 ) -> Expr:
-    """Passes the continuation to ``inside``, as a definition if it is used more than once and not
-    short.
+    """Passes the continuation to ``inside``. The continuation becomes a definition if it is used
+    more than once and is not short.
 
-    ``changed`` are the variables whose values may differ between uses: the parameters of the
-    definition.
+    ``changed`` are the variables whose values may differ between the uses. They become the
+    parameters of the definition.
     """
     model = scope.work.model
     name = scope.names.fresh(_REST)
@@ -428,7 +436,9 @@ def _block(scope: Scope, label: int, body: ir.Statement, flow: Flow) -> Expr:
 
 
 def _loop(scope: Scope, loop: ir.ForEach, flow: Flow) -> Expr:
-    """A loop: one iteration, or the continuation if the rest of the collection is empty."""
+    """Translates a loop: one iteration, or the continuation if the rest of the collection is
+    empty.
+    """
     model = scope.work.model
     changed = sorted(assigned(loop.body))
     name, left = scope.names.fresh(_LOOP), scope.names.fresh("rest")
@@ -450,15 +460,15 @@ def _loop(scope: Scope, loop: ir.ForEach, flow: Flow) -> Expr:
 
 
 def whole(value: Expr) -> Expr:
-    """A value as an argument of a definition. Without this call TLC keeps a function as an
-    unevaluated expression and loses the meaning of its names.
+    """Returns a value as an argument of a definition. Without the call of TLCEval, TLC would keep a
+    function as an unevaluated expression and lose the meaning of its names.
     """
     return call("TLCEval", value) if isinstance(value, Except | Function) else value
 
 
 def tidied(node: Expr) -> Expr:
-    """A finished body without leftovers: no `Defined` for a value that the step needs anyway, and
-    values used once are inlined.
+    """Simplifies a finished body: removes `Defined` for a value that the step needs anyway, and
+    inlines values that are used once.
     """
     match changed(node, tidied):
         case Apply(operator, arguments) if operator.partition("_")[0] in (_LOOP, _REST):

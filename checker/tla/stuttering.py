@@ -1,5 +1,5 @@
-"""Whether a relation of two states holds of a step that changes nothing, as far as its form says
-so: the value of a variable after such a step is its value before it.
+"""Determines from the form of a relation between two states whether it holds for a step that
+changes nothing. After such a step, the value of a variable is its value before the step.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from fencepost.checker.tla.tree import (
 
 
 def holds_still(relation: Expr) -> bool:
-    """Whether the relation surely holds where nothing changes."""
+    """Checks whether the relation certainly holds if nothing changes."""
     return _settled(_unprimed(relation)) == TRUE
 
 
@@ -28,7 +28,7 @@ def _unprimed(node: Expr) -> Expr:
 
 
 def _settled(node: Expr) -> Expr:
-    """A condition with those parts worked out that do not depend on values."""
+    """Evaluates the parts of a condition that do not depend on values."""
     node = changed(node, _settled)
     match node:
         case Infix("=" | "<=" | ">=" | "\\subseteq" | "=>" | "<=>", left, right) if left == right:

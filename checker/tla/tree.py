@@ -1,6 +1,6 @@
-"""TLA+ as a tree: expressions, definitions and modules.
+"""Represents TLA+ as a tree of expressions, definitions and modules.
 
-A node consists of other nodes and of final names; finished text is never parsed.
+A node consists of other nodes and of final names. Finished text is never parsed.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from fencepost.spec.records import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A node with expressions in its fields, or in tuples there."""
+    """A node whose fields contain expressions, directly or in tuples."""
 
 
 @dataclass(frozen=True, slots=True)
 class Name(Node):
-    """An identifier: a variable, a bound name, an operator without parameters, ``TRUE``."""
+    """An identifier: a variable, a bound name, an operator without parameters, or ``TRUE``."""
 
     text: str
 
@@ -47,7 +47,7 @@ class Apply(Node):
 
 @dataclass(frozen=True, slots=True)
 class Prefix(Node):
-    """``sign operand``: ``~``, ``-`` or a word such as ``ENABLED``."""
+    """``sign operand``, where the sign is ``~``, ``-`` or a word such as ``ENABLED``."""
 
     sign: str
     operand: Expr
@@ -55,7 +55,7 @@ class Prefix(Node):
 
 @dataclass(frozen=True, slots=True)
 class Infix(Node):
-    """``left sign right``; conjunctions and disjunctions are `Junction`."""
+    """``left sign right``. Conjunctions and disjunctions are a `Junction` instead."""
 
     sign: str
     left: Expr
@@ -64,7 +64,7 @@ class Infix(Node):
 
 @dataclass(frozen=True, slots=True)
 class Junction(Node):
-    r"""Two or more parts with ``/\`` or ``\/`` between them."""
+    r"""Two or more parts, with ``/\`` or ``\/`` between them."""
 
     sign: OneOf["/\\", "\\/"]
     parts: tuple[Expr, ...]
@@ -152,7 +152,9 @@ class Fields(Node):
 
 @dataclass(frozen=True, slots=True)
 class Except(Node):
-    """``[base EXCEPT !path = value]``; a string in the path is a field, anything else an index."""
+    """``[base EXCEPT !path = value]``. A string in the path is a field; anything else is an
+    index.
+    """
 
     base: Expr
     path: tuple[Expr | str, ...]
@@ -161,7 +163,7 @@ class Except(Node):
 
 @dataclass(frozen=True, slots=True)
 class Quantified(Node):
-    r"""``\A name \in domain : body``; also ``\E`` and ``CHOOSE``."""
+    r"""``\A name \in domain : body``, or the same with ``\E`` or ``CHOOSE``."""
 
     sign: OneOf["\\A", "\\E", "CHOOSE"]
     name: str
@@ -218,7 +220,9 @@ Expr: TypeAlias = (
 
 @dataclass(frozen=True, slots=True)
 class Definition(Node):
-    """``name(parameters) == body``, after ``comment``; a parameter may be written ``Op(_, _)``."""
+    """``name(parameters) == body``, preceded by ``comment``. A parameter may have the form ``Op(_,
+    _)``.
+    """
 
     name: str
     parameters: tuple[str, ...]
@@ -236,7 +240,7 @@ class Assume:
 
 @dataclass(frozen=True, slots=True)
 class WrittenUnit:
-    """Definitions as text, broken into lines."""
+    """Definitions in the form of text that is already broken into lines."""
 
     text: str
 
@@ -256,7 +260,9 @@ Unit: TypeAlias = Definition | Assume | Instance | WrittenUnit
 
 @dataclass(frozen=True, slots=True)
 class Module:
-    """A module: a comment, what it extends, its variables with a comment each, its definitions."""
+    """A module with a comment, the modules that it extends, its variables with a comment for each,
+    and its definitions.
+    """
 
     name: str
     comment: str
@@ -270,7 +276,7 @@ NOTHING = Tuple(())
 
 
 def bodies(unit: Definition | Assume | Instance) -> list[Expr]:
-    """The expressions in a part of a module."""
+    """Returns the expressions in a part of a module."""
     match unit:
         case Assume(condition):
             return [condition]

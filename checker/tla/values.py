@@ -45,18 +45,18 @@ from fencepost.spec.core.types import Type, Value
 from fencepost.spec.text.source import Span
 
 MAX_INTEGER = 2**31 - 1
-"""The range of TLC's integers, which are Java's ``int``."""
+"""The maximum of TLC's integers, which are Java's ``int``."""
 NARROW = 30
-"""Machine integers of at most this many bits wrap in TLA+ as in the language; for wider ones, TLC
-reports an overflow of 32 bits.
+"""Maximum number of bits of machine integers that wrap in TLA+ as in the language. For wider ones,
+TLC reports an overflow of 32 bits.
 """
 MAX_LISTED = 4096
-"""Values are listed explicitly up to this number."""
+"""Maximum number of values that are listed explicitly."""
 
 
 class NotExported(Exception):
-    """A part of a model that cannot be exported: the reason, and its span, or None if not
-    determined yet.
+    """Signals that a part of a model cannot be exported. ``reason`` says why, and ``span`` is the
+    location of the part, or None if it has not been determined yet.
     """
 
     def __init__(self, reason: str, span: Span | None = None) -> None:
@@ -69,7 +69,7 @@ class NotExported(Exception):
 
 
 def literal(value: Value, kind: Type, names: Names) -> Expr:
-    """A value of type ``kind``. Bound variables get fresh names from ``names``."""
+    """Translates a value of type ``kind``. Bound variables get fresh names from ``names``."""
     return _notation(names).of(value, kind)
 
 
@@ -112,14 +112,14 @@ def _notation(names: Names) -> Notation[Expr]:
 
 
 def number(value: int) -> Expr:
-    """An integer."""
+    """Translates an integer."""
     if abs(value) > MAX_INTEGER:
         raise NotExported(f"the number {value}, since TLC's integers have 32 bits")
     return Number(value)
 
 
 def mapping(pairs: Sequence[tuple[Expr, Expr]]) -> Expr:
-    """The function with these pairs of argument and value."""
+    """Returns the function that is given by pairs of an argument and a value."""
     if not pairs:
         return NOTHING
     parts: list[Expr] = [Infix(":>", key, value) for key, value in pairs]
@@ -127,7 +127,7 @@ def mapping(pairs: Sequence[tuple[Expr, Expr]]) -> Expr:
 
 
 def chain(sign: str, parts: Sequence[Expr]) -> Expr:
-    """The parts with a sign between them, left-associative."""
+    """Joins the parts with a sign between them, left-associatively."""
     whole, *rest = parts
     for part in rest:
         whole = Infix(sign, whole, part)
@@ -135,7 +135,7 @@ def chain(sign: str, parts: Sequence[Expr]) -> Expr:
 
 
 def bag(elements: Sequence[Expr]) -> Expr:
-    """The bag of these elements."""
+    """Returns the bag of these elements."""
     if not elements:
         return Name("EmptyBag")
     return chain("(+)", [call("SetToBag", SetLiteral((element,))) for element in elements])
@@ -143,14 +143,14 @@ def bag(elements: Sequence[Expr]) -> Expr:
 
 @cache
 def record_fields(kind: types.Record) -> tuple[str, ...]:
-    """The names of the fields of a record."""
+    """Returns the names of the fields of a record."""
     return tuple(field_names([declared.name for declared in kind.fields]))
 
 
 @cache
 def variant_fields(kind: types.Union) -> tuple[tuple[str, ...], ...]:
-    """The names of the fields of each variant: their own, unless another variant has a field with
-    this name and a type that TLC could not compare.
+    """Returns the names of the fields of each variant. A field keeps its own name unless another
+    variant has a field with the same name and a type that TLC could not compare.
     """
     rows: list[tuple[str, ...]] = []
     for declared in kind.variants:
@@ -164,21 +164,23 @@ def variant_fields(kind: types.Union) -> tuple[tuple[str, ...], ...]:
 
 
 def record(kind: types.Record, parts: Sequence[Expr]) -> Expr:
-    """The record with these fields. One without fields gets a dummy, since TLA+ requires at least
-    one.
+    """Returns the record with these fields. A record without fields gets a dummy field, because
+    TLA+ requires at least one.
     """
     pairs = tuple(zip(record_fields(kind), parts, strict=True))
     return Fields("|->", pairs or (("tag", String(kind.name)),))
 
 
 def variant(kind: types.Union, tag: int, parts: Sequence[Expr]) -> Expr:
-    """The union value with this tag and these fields."""
+    """Returns the union value with this tag and these fields."""
     pairs = zip(variant_fields(kind)[tag], parts, strict=True)
     return Fields("|->", (("tag", String(kind.variants[tag].name)), *pairs))
 
 
 def alike(left: Type, right: Type) -> bool:
-    """Whether TLC can compare values of the types: they differ in ranges and capacities only."""
+    """Checks whether TLC can compare values of the types, because they only differ in ranges and
+    capacities.
+    """
     if isinstance(left, types.Integer) and isinstance(right, types.Integer):
         return True
     if type(left) is not type(right) or isinstance(left, types.Record | types.Union):
@@ -191,7 +193,7 @@ def alike(left: Type, right: Type) -> bool:
 
 
 def universe(kind: Type, names: Names) -> Expr:
-    """The set of all values of a type."""
+    """Returns the set of all values of a type."""
     match kind:
         case types.Bool():
             return Name("BOOLEAN")
@@ -236,12 +238,14 @@ def universe(kind: Type, names: Names) -> Expr:
 
 
 def interval(low: int, high: int) -> Expr:
-    """The integers of a range."""
+    """Returns the set of the integers in a range."""
     return Infix("..", number(low), number(high))
 
 
 def in_range(value: Expr, low: int, high: int) -> Expr:
-    """Whether an integer is in a range. A bound outside the integers of TLC is omitted."""
+    """Returns the condition that an integer is in a range. A bound outside the integers of TLC is
+    omitted.
+    """
     if low < -MAX_INTEGER and high > MAX_INTEGER:
         return among(value, Name("Int"))
     if low < -MAX_INTEGER:
@@ -252,7 +256,9 @@ def in_range(value: Expr, low: int, high: int) -> Expr:
 
 
 def member(value: Expr, kind: Type, names: Names) -> Expr:
-    """Whether ``value`` is a value of the type, if it is one of an `alike` type."""
+    """Returns the condition that ``value`` is a value of the type, given that it is a value of an
+    `alike` type.
+    """
     match kind:
         case types.Bool() | types.Nominal():
             return among(value, universe(kind, names))
@@ -307,7 +313,7 @@ def _every(domain: Expr, element: Type, names: Names) -> Expr:
 
 
 def has_tag(value: Expr, kind: types.Union, tag: int) -> Expr:
-    """Whether a union value has this tag."""
+    """Returns the condition that a union value has this tag."""
     return equal(Dot(value, "tag"), String(kind.variants[tag].name))
 
 
@@ -315,8 +321,8 @@ def has_tag(value: Expr, kind: types.Union, tag: int) -> Expr:
 
 
 def before(left: Expr, right: Expr, kind: Type, names: Names) -> Expr:
-    """Whether a value is less than another in the order of the language. Both must be names or
-    parts of names, since they are duplicated.
+    """Returns the condition that a value is less than another in the order of the language. Both
+    must be names or parts of names, because they are duplicated.
     """
     match kind:
         case types.Integer():
@@ -383,7 +389,7 @@ def _by_parts(parts: Sequence[tuple[Expr, Expr, Type]], names: Names) -> Expr:
 
 
 def _lexicographic(left: Expr, right: Expr, element: Type, names: Names) -> Expr:
-    """The first difference decides; a sequence that ends there is less."""
+    """Compares two sequences. The first difference decides; a sequence that ends there is less."""
     n, i = names.fresh("n"), names.fresh("i")
     position, other = Name(n), Name(i)
     same = Quantified(
@@ -410,8 +416,9 @@ def _by_difference(
     element: Type,
     names: Names,
 ) -> Expr:
-    """Sorted, the sequences differ first at the least element ``x`` with different counts. The one
-    without it continues with a greater element and is greater, or has ended and is less.
+    """Compares two collections by their sorted sequences, which first differ at the least element
+    ``x`` with different counts. The sequence without this element either continues with a greater
+    element and is greater, or has ended and is less.
     """
     o = names.fresh("o")
     least = Quantified("\\A", o, differ, Prefix("~", before(Name(o), Name(x), element, names)))
