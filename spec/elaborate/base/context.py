@@ -204,15 +204,15 @@ class Elaboration:
             )
 
     def circle(self, entity: TypeEntity | ConstEntity) -> str:
-        """Returns text that appends to a message the names on the cycle from a declaration back to
-        itself. The text is empty if the cycle has no other members.
+        """Returns the names on the cycle that leads from a declaration back to itself, formatted as
+        the end of a message. Returns an empty text if the cycle has no other members.
         """
         names = [other.name for other in self.resolving[self.resolving.index(entity) :]]
         return f": {', '.join(names)}, {entity.name}" if len(names) > 1 else ""
 
     def limit(self, count: int, span: Span) -> None:
-        """Stops the elaboration if ``count`` successive items, which would be nested inside each
-        other, are too many.
+        """Stops the elaboration if ``count`` exceeds the limit for successive items that become
+        nested inside each other.
         """
         if count > DEEPEST:
             self._explode(
@@ -247,12 +247,13 @@ class Position:
     """Properties of a position in a spec that limit what an expression may read and use.
 
     In an initial value, ``declared`` is the number of variables declared above it. ``after`` is set
-    inside ``next(...)``. ``outermost`` is set if only foralls and conjunctions enclose the
-    expression in property ``owner``. ``domain`` is set if the expected set is only iterated over or
-    tested for membership, and so may be large. ``symbolic`` allows symbolic constants where a
-    constant is required. ``apart`` is set if values of symmetric types are distinguished; these may
-    then be named, and records of any module may be built by name. ``convert``, if present, converts
-    values to types of another module where such types are expected.
+    inside ``next(...)``. ``owner`` is the number of the property that contains the expression, and
+    ``outermost`` is set if only foralls and conjunctions of this property enclose the expression.
+    ``domain`` is set if the expected set is only iterated over or tested for membership, and so may
+    be large. ``symbolic`` allows symbolic constants where a constant is required. ``apart`` is set
+    if values of symmetric types are distinguished; these may then be named, and records of any
+    module may be built by name. ``convert``, if present, converts values to types of another module
+    where such types are expected.
     """
 
     place: Place

@@ -400,8 +400,8 @@ class Assembly:
     def _process(
         self, context: Context, item: ActionEntity, parts: list[ir.Statement | Opening]
     ) -> Context:
-        """Adds the choice of the acting process in a role family, and returns the context of this
-        process. The caller makes it the first choice of the action.
+        """In a role family, adds the choice of the acting process, which is the first choice of the
+        action. Returns the context of this process, or the unchanged context outside a role family.
         """
         role = item.role
         if role is None or role.index_type is None:
@@ -455,7 +455,7 @@ class Assembly:
                 )
 
     def _unheard(self) -> None:
-        """Warns (F420) about messages that are sent, but that no action receives.
+        """Warns (F420) about messages that are sent but not received by any action.
 
         Messages of a persistent channel remain in the channel. An expression such as `Yes in c` may
         read them instead.
