@@ -84,7 +84,7 @@ class Typer(Protocol):
 
 
 class Convert(Protocol):
-    """See `conversion.converted`."""
+    """Converts an expression to a type of another module (see `conversion.converted`)."""
 
     def __call__(
         self, context: Context, expr: ir.Expr, target: Type, span: Span, /
@@ -299,11 +299,11 @@ class Context:
     # ------------------------------------------------------------ shorthands
 
     def expression(self, node: syntax.Expr, expected: Type | None = None) -> Operand | None:
-        """See `Typer.expression`."""
+        """Checks an expression in this context (see `Typer.expression`)."""
         return self.work.typer.expression(self, node, expected)
 
     def resolve(self, node: syntax.Expr) -> Type | None:
-        """See `Typer.resolve`."""
+        """Resolves a type in this context (see `Typer.resolve`)."""
         return self.work.typer.resolve(self, node)
 
     def report(self, code: str, span: Span, message: str, *notes: Note) -> None:
