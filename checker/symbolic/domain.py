@@ -175,8 +175,8 @@ class SymbolicDomain(SymbolicCollections):
             if not terms.identical(mine, theirs):
                 break
             common += 1
-        # If neither path is taken, nothing is read, so the result of the merge needs no condition
-        # beyond the common prefix.
+        # If neither path is taken, the store is not read. The condition of the merge can therefore
+        # omit the common prefix.
         mine_rest, their_rest = self._path[common:], terms.both(*other.path[common:])
         self._merge(their_rest, other.store, self.store)
         self._path = self._path[:common]

@@ -68,9 +68,9 @@ class Export:
 
     ``properties`` contains the names of the definitions of properties, by property number. For a
     reachability property, the definition is the invariant that TLC should find to be violated.
-    ``deadlock`` is the invariant that a deadlock violates, or None if TLC checks deadlock itself or
-    the check does not include it. ``refined`` contains the texts of refined modules, by the names
-    of their modules.
+    ``deadlock`` is the invariant that a deadlock violates, or None if no such invariant is needed,
+    for instance because TLC checks deadlock itself. ``refined`` contains the texts of refined
+    modules, by the names of their modules.
     """
 
     name: str

@@ -220,8 +220,8 @@ Expr: TypeAlias = (
 
 @dataclass(frozen=True, slots=True)
 class Definition(Node):
-    """``name(parameters) == body``, preceded by ``comment``. A parameter may have the form ``Op(_,
-    _)``.
+    """``name(parameters) == body``, preceded by ``comment``. A parameter may take the form
+    ``Op(_, _)``.
     """
 
     name: str
