@@ -243,8 +243,8 @@ class Collecting:
 
 
 def shows_order(expr: ir.Expr, domain: Type) -> bool:
-    """Checks whether the value of a node depends on the order of the elements of a collection of
-    type ``domain``.
+    """Checks whether the value of a node depends on the order of the elements in its collection.
+    ``domain`` is the type of this collection.
 
     If the evaluation of the body can fail, the value depends on which element decides the result.
     """

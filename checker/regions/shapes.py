@@ -145,9 +145,7 @@ class Shapes:
                 assert_never(kind)
 
     def fields(self, kind: Record | Union, tag: int = 0) -> tuple[Shape, ...]:
-        """Returns the shapes of the fields of a record, or of the fields of a variant of a
-        union.
-        """
+        """Returns the shapes of the fields in a record or in a union's variant."""
         if kind not in self._fields:
             rows = [kind.fields] if isinstance(kind, Record) else [v.fields for v in kind.variants]
             self._fields[kind] = tuple(tuple(self.fresh(f.type) for f in row) for row in rows)
@@ -292,8 +290,8 @@ class Shapes:
             yield from self.constants(*part)
 
     def value_of(self, value: Value, kind: Type, shape: Shape) -> Value:
-        """Converts a value of type ``kind`` to the lifted type (see `type_of`). Each integer that
-        may be a term becomes a constant term.
+        """Converts a value of type ``kind`` to the lifted type (see `type_of`). Each integer in a
+        field that may hold terms becomes a constant term.
         """
         if isinstance(shape, Leaf):
             return (value, False) if shape.root.symbolic else value

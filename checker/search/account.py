@@ -194,8 +194,8 @@ class Account:
         )
 
     def passes(self, depth: int) -> bool:
-        """Whether results from expanding level ``depth`` do not count because a problem to report
-        was found before that level.
+        """Checks whether a problem to report precedes level ``depth``, so that results from
+        expanding this level do not count.
         """
         problems = self.candidates.values()
         min_depth = min((problem.depth for problem in problems), default=depth + 1)

@@ -149,7 +149,7 @@ class Visitor:
                 self.reached.add(number)
 
     def _is_inside(self, state: State) -> bool:
-        """Whether all constraints hold in the state. A state with an undefined constraint counts as
+        """Checks whether all constraints hold in the state. A state with an undefined constraint counts as
         inside.
         """
         return all(
@@ -157,7 +157,7 @@ class Visitor:
         )
 
     def _is_terminal(self, state: State) -> bool:
-        """Whether a terminal condition holds. Also returns True if one is undefined, because that
+        """Checks whether a terminal condition holds. Also returns True if one is undefined, because that
         is reported as a separate problem.
         """
         for number in self.searched.terminals:
@@ -170,7 +170,7 @@ class Visitor:
         return False
 
     def _is_true(self, number: int, state: State) -> bool | None:
-        """Whether a property holds in a new state. If it is undefined, records the problem and
+        """Checks whether a property holds in a new state. If it is undefined, records the problem and
         returns None.
         """
         try:

@@ -84,8 +84,8 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class JudgedRun:
-    """The extent of the examination for properties of behaviours: it covered the ``states`` of the
-    first ``runs`` runs.
+    """Describes how much of the state graph was examined for properties of behaviours: the
+    ``states`` of the first ``runs`` runs.
     """
 
     runs: int

@@ -2,9 +2,9 @@
 
 One solver holds the constraints of a path, level by level. At each level it is asked for problems
 in the order in which they are reported (docs/language.md section 10), and then for lassos that
-close there. Lassos only count if no level has any other problem. The path of a problem is replayed
-on the reference interpreter before it is shown. A path that does not replay is a bug in this
-program.
+close in this level. Lassos only count if no level has any other problem. The path of a problem is
+replayed on the reference interpreter before it is shown. A path that does not replay is a bug in
+this program.
 """
 
 from __future__ import annotations

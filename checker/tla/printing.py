@@ -1,7 +1,7 @@
 """Prints a TLA+ tree, with brackets where precedence requires them and lines of limited length.
 
 Expressions that do not fit on a line are split into their parts. In a vertical list of conjuncts,
-every line of a part is to the right of the sign of the part, as TLA+ requires.
+every line of a part is to the right of its sign, as TLA+ requires.
 """
 
 from __future__ import annotations

@@ -26,7 +26,9 @@ from fencepost.spec.semantics.python_codegen import Code, Frame
 from fencepost.spec.semantics.stepper import Choice, Failure, Runner
 
 MAX_STATES = 5_000
-"""Maximum number of states whose steps are cached, and of cached results of rules of events."""
+"""Maximum number of states whose steps are cached. The same limit applies to cached results of
+event rules.
+"""
 MAX_EVENTS = 50_000
 """Maximum number of events, with their fields, whose possible inputs are cached."""
 

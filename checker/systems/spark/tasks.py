@@ -41,7 +41,9 @@ EVENT, PROBLEM, BLOCK = "event", "problem", "block"
 and bytes in a block of a file.
 """
 NEAR_BYTES = 1 << 22
-"""Number of bytes of lines within which lines of the same history are grouped."""
+"""Maximum number of bytes in a group of adjacent lines. Lines of the same history within a group
+form a row.
+"""
 APART = b"\0"
 """The separator between the parts of a line that is passed to `located`. It cannot occur in a
 URL.
