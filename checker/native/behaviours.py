@@ -1,5 +1,5 @@
-"""Decides temporal properties on packed states: a lasso in the product of the state graph and an
-automaton violates the property.
+"""Decides temporal properties on packed states. A lasso in the product of the state graph and an
+automaton violates a property.
 
 The lasso is the same as that of `temporal.decide`.
 """
@@ -25,8 +25,8 @@ from fencepost.spec.core.ir import Model
 
 
 def units_of(model: Model) -> Units:
-    """The fairness units of a model, numbered as in machine code; with `each` a unit for every
-    value.
+    """Returns the fairness units of a model, numbered as in machine code. An action with `each` has
+    a unit for every value.
     """
     first: list[int] = []
     several: list[bool] = []
@@ -44,8 +44,9 @@ def units_of(model: Model) -> Units:
 
 
 class Behaviours:
-    """Decides temporal ``properties``, made of ``predicates``, on the first ``levels`` levels of a
-    search. Raises `Exhausted`, and the errors of the explorer between two pieces of work.
+    """Decides temporal ``properties``, which consist of ``predicates``, on the first ``levels``
+    levels of a search. Raises `Exhausted`, and any error that the explorer raises between two
+    pieces of work.
     """
 
     def __init__(
@@ -73,15 +74,15 @@ class Behaviours:
 
     @cached_property
     def rows(self) -> Rows:
-        """The steps between states that matter to some property, computed on demand."""
+        """The steps between the states that matter to some property, computed on demand."""
         for number in self._properties:
             self._products_of(number)
         self.decision.enter("graph")
         return Rows(self.graph, self.units, self._wanted)
 
     def violation(self, property: int) -> Lasso | None:
-        """The lasso that violates a property, or None if every behaviour meets it. Raises
-        `TooLarge`.
+        """Returns the lasso that violates a property, or None if every behaviour satisfies it.
+        Raises `TooLarge`.
         """
         products = self._products_of(property)
         if not products:
@@ -101,8 +102,8 @@ class Behaviours:
         return None if best is None else best.lasso()
 
     def _products_of(self, property: int) -> list[Product]:
-        """The products for a property that may contain a violation. Their states count as
-        wanted from now on. Raises `TooLarge`.
+        """Returns the products for a property that may contain a violation, and marks their states
+        as wanted. Raises `TooLarge`.
         """
         if property not in self._products:
             formula = self.model.properties[property].formula

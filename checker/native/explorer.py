@@ -1,7 +1,7 @@
-"""A search level by level in machine code, in terms of packed states, slots and counts; and its
-workers, one after another in this thread, or each in its own.
+"""Searches level by level in machine code, in terms of packed states, slots and counts. The workers
+of the search run one after another in this thread, or each in its own thread.
 
-Turning findings into violations and reports is the task of its callers.
+Callers turn the findings into violations and reports.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ Phase: TypeAlias = Callable[[Worker], None]
 
 
 class Stopped(Exception):
-    """The work is being stopped, for a reason raised elsewhere."""
+    """The work is being stopped. The reason is raised elsewhere."""
 
 
 class Crew:
-    """``owners`` workers. ``look`` is called often, always in the thread that calls `run`; an
-    exception that it raises stops the work.
+    """A crew of ``owners`` workers. ``look`` is called often, always in the thread that calls
+    `run`. If it raises an exception, the work stops.
     """
 
     def __init__(
@@ -44,10 +44,9 @@ class Crew:
         self.workers: list[Worker] = []
         self._look = look
         self._error: BaseException | None = None
-        # `fail` may be called from any thread at any time, but must not overlap with `resume`:
-        # otherwise workers would be stopped without an error, and return partial results as
-        # complete ones. would be stopped without an error, and return partial results as whole
-        # ones.
+        # `fail` may be called from any thread at any time, but must not overlap with `resume`.
+        # Otherwise workers could be stopped without an error, and return partial results as
+        # complete ones.
         self._failing = threading.Lock()
         self._running = False
         self._tasks: list[SimpleQueue[Phase | None]] = []
@@ -57,7 +56,9 @@ class Crew:
             self.workers.append(Worker(number, owners, code, memory, sizes, self))
 
     def run(self, phase: Phase, threaded: bool) -> None:
-        """Runs a phase on every worker. Raises the error that stopped it, once all have stopped."""
+        """Runs a phase on every worker. If an error stops the phase, raises this error once all
+        workers have stopped.
+        """
         self._running = True
         try:
             self._run(phase, threaded)
@@ -91,7 +92,7 @@ class Crew:
             raise self._error
 
     def resume(self) -> None:
-        """Prepares the workers for another phase, after one that was stopped."""
+        """Prepares the workers for another phase after a phase was stopped."""
         with self._failing:
             self._error = None
             for worker in self.workers:
@@ -99,8 +100,8 @@ class Crew:
                 worker.stop(False)
 
     def pause(self) -> None:
-        """Checks whether to continue, while no worker is running; raises the reason for
-        stopping.
+        """Checks whether to continue, while no worker is running. Raises the exception that stops
+        the work.
         """
         if self._error is not None:
             raise self._error
@@ -116,8 +117,9 @@ class Crew:
     # ------------------------------------------------------------ called by workers
 
     def tick(self, worker: Worker) -> None:
-        """Called often. Raises if every worker has to return: `Stopped` within `run`, which itself
-        raises the error; otherwise, when a worker is called directly, the error.
+        """Called often. Raises an exception if every worker has to return. Within `run`, this is
+        `Stopped`, and `run` itself raises the error. If a worker is called directly, it is the
+        error.
         """
         if self._error is not None:
             raise Stopped if self._running else self._error
@@ -142,7 +144,7 @@ class Crew:
             thread.daemon = True
             try:
                 thread.start()
-            except RuntimeError:  # Its stack does not fit.
+            except RuntimeError:  # There is no memory for its stack.
                 raise Exhausted from None
             self._tasks.append(tasks)
             self._threads.append(thread)
@@ -170,13 +172,13 @@ PORTION = 2048
 SAMPLE = 1 << 17
 """The number of states in the sample that decides on compression."""
 MIN_PARALLEL = 2000
-"""Smaller levels are not worth waking other threads."""
+"""The minimum size of a level that is worth waking other threads."""
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A finding in a slot: the site of a failed evaluation, the least state that shows it, and the
-    state before it if that matters.
+    """A finding in a slot: the site of the failed evaluation, the least state that shows the
+    finding, and the predecessor of this state if it matters.
     """
 
     slot: int
@@ -194,7 +196,7 @@ class Explorer:
     """The states found so far. ``level`` is the number of the last level begun; its states can be
     expanded once they have been examined.
 
-    ``look`` is called often; an exception that it raises stops the work, and is raised by the
+    ``look`` is called often. An exception that it raises stops the work, and is raised by the
     method that was called.
     """
 
@@ -216,14 +218,14 @@ class Explorer:
         self._sizes = sizes
         self.memory = memory
         self._decode = decode
-        # Code in use may be replaced while one of its functions is running, so it is kept.
+        # Code that is replaced may still be running, so it is kept.
         self._codes = [code]
         self._set_codes: list[SetCode] = []
         self._crew = Crew(owners, code, memory, sizes, look)
         self._workers = self._crew.workers
 
     def watch(self, observer: Observer) -> None:
-        """Reports what is seen from now on to an observer."""
+        """Makes the workers report observations to an observer."""
         for worker in self._workers:
             worker.watch(observer)
 
@@ -243,18 +245,18 @@ class Explorer:
             self.initial = first.made
 
     def examine(self) -> None:
-        """Examines the new states, and drops those outside the constraints. Another call resumes an
-        interrupted one.
+        """Examines the new states, and drops those outside the constraints. After an interruption,
+        another call continues the work.
         """
         self._crew.run(Worker.examine, self.size(self.level) >= MIN_PARALLEL)
 
     def settle(self) -> None:
-        """Keeps the new states that were not examined, without examining them."""
+        """Keeps the new states that have not been examined, without examining them."""
         for worker in self._workers:
             worker.settle()
 
     def expand(self) -> None:
-        """Finds the successors of the last level, which form the next level."""
+        """Finds the successors of the states in the last level. They form the next level."""
         few = self.size(self.level) < MIN_PARALLEL
         for worker in self._workers:
             pieces = [other.store.levels[-1] for other in self._workers]
@@ -263,12 +265,12 @@ class Explorer:
         self._expand(not few)
 
     def _expand(self, threaded: bool) -> None:
-        """Finds another level from the portions of the workers."""
+        """Finds the states of another level by expanding the portions of the workers."""
         self.begin_level()
         self._crew.run(Worker.expand, threaded)
 
     def begin_level(self) -> None:
-        """Begins a level, to which new states belong from now on."""
+        """Begins the next level. New states will belong to it."""
         if self.spill is not None:
             self.spill.forget_pages()
             for worker in self._workers if self.spill.wanted else ():
@@ -279,13 +281,13 @@ class Explorer:
         self._stood_for = self._inside_for
 
     def keep_dropped(self) -> None:
-        """Keeps the states that constraints drop, so that they can be saved."""
+        """Keeps the states that the constraints drop, so that they can be saved."""
         for worker in self._workers:
             worker.dropped.keep(self.memory, SLICE)
 
     def keep_weights(self) -> None:
-        """Keeps the sizes of the orbits that states of the last level represent, if symmetry is
-        used.
+        """If symmetry is used, keeps the sizes of the orbits that the states of the last level
+        represent.
         """
         for worker in self._workers:
             worker.weights.keep()
@@ -299,11 +301,13 @@ class Explorer:
         self._stood_for = mark.stand_for[0] - last
 
     def share(self, phase: Callable[[Worker], None], threaded: bool = True) -> None:
-        """Runs a phase on every worker, and raises the error that stopped it."""
+        """Runs a phase on every worker. Raises the error that stopped the phase."""
         self._crew.run(phase, threaded)
 
     def pause(self) -> None:
-        """Checks between pieces of work whether to continue, and raises the reason not to."""
+        """Checks whether to continue, between two pieces of work. Raises the exception that stops
+        the work.
+        """
         self._crew.pause()
 
     @property
@@ -311,7 +315,7 @@ class Explorer:
         return self._workers
 
     def look_for(self, deadlock: bool, properties: Container[int]) -> None:
-        """Sets which findings count from now on, in addition to those that always do."""
+        """Sets which findings count, in addition to those that always do."""
         for worker in self._workers:
             worker.look_for(deadlock, properties)
 
@@ -329,8 +333,8 @@ class Explorer:
         return bool(self._set_codes)
 
     def compress(self, code: SetCode, salts: Salts) -> bool:
-        """Keeps the states compressed from now on if enough of their words are common and there is
-        room for the change. Returns whether it did.
+        """Switches to compressed states if they share enough words and there is enough memory for
+        the change. Returns whether it switched.
         """
         try:
             plan = self._plan(code, salts)
@@ -365,13 +369,13 @@ class Explorer:
             worker.use_set(code)
 
     def stop(self, error: BaseException) -> None:
-        """Ends the work as soon as possible, from any thread; callers that wait for it get
-        ``error``.
+        """Ends the work as soon as possible; may be called from any thread. Callers that wait for
+        the work get ``error``.
         """
         self._crew.fail(error)
 
     def resume(self) -> None:
-        """Continues after an interruption, to look back at states."""
+        """Prepares for looking back at states after an interruption."""
         self._crew.resume()
 
     def close(self) -> None:
@@ -385,7 +389,9 @@ class Explorer:
 
     @property
     def states(self) -> int:
-        """The number of states. States outside constraints do not count once examined."""
+        """The number of states. Once a level has been examined, its states outside the constraints
+        do not count.
+        """
         return sum(worker.store.count for worker in self._workers)
 
     @property
@@ -431,7 +437,9 @@ class Explorer:
         return level <= self.level
 
     def pieces(self, level: int) -> Iterator[tuple[int, int]]:
-        """The addresses and counts of the states of a level; not for compressed states."""
+        """Yields the addresses and counts of the states of a level, which must not be
+        compressed.
+        """
         assert not self.compressed
         self.check(level)
         for worker in self._workers:
@@ -439,19 +447,19 @@ class Explorer:
                 yield piece.address, piece.states
 
     def seen(self) -> Iterator[tuple[int, int]]:
-        """The addresses and counts of all visited states, including those outside constraints. Each
-        is valid until the next one.
+        """Yields the addresses and counts of all visited states, including those outside the
+        constraints. Each is valid until the next one.
         """
         for worker in self._workers:
             yield from worker.seen()
 
     @property
     def visited(self) -> int:
-        """The number of visited states, including those outside constraints."""
+        """The number of visited states, including those outside the constraints."""
         return sum(worker.visited for worker in self._workers)
 
     def packed(self, level: int) -> Iterator[Packed]:
-        """The states of a level, worker by worker."""
+        """Yields the states of a level, worker by worker."""
         size = self._sizes.slots.words
         for address, count in self._decoded(level):
             buffer = words(address, count * size)
@@ -459,8 +467,8 @@ class Explorer:
                 yield tuple(buffer[start : start + size])
 
     def _decoded(self, level: int) -> Iterator[tuple[int, int]]:
-        """The addresses and counts of the uncompressed states of a level, worker by worker; each is
-        valid until the next one.
+        """Yields the addresses and counts of the uncompressed states of a level, worker by worker.
+        Each is valid until the next one.
         """
         self.check(level)
         for worker in self._workers:
@@ -470,24 +478,26 @@ class Explorer:
                     self._crew.pause()
 
     def check(self, level: int) -> None:
-        """Verifies the states of a level that were spilled. Raises `Lost` if they have changed."""
+        """Verifies the spilled states of a level. Raises `Lost` if they have changed."""
         if self.spill is not None:
             for worker in self._workers:
                 self.spill.check(worker.store.regions(level))
 
     def snapshot(self) -> list[bytes]:
-        """The current tallies, for `worker_context.totals`. Taken often, read once."""
+        """Returns the current tallies, for `worker_context.totals`. Tallies are copied often, but
+        rarely evaluated.
+        """
         return [ctypes.string_at(w.tally.address, w.tally_size) for w in self._workers]
 
     def found(self) -> list[Finding]:
-        """The findings since the last call, at most one per slot, ordered by slot. They belong to
-        the last level begun, so they must be read before the next level begins.
+        """Returns the findings since the last call, at most one per slot, ordered by slot. They
+        belong to the last level begun, so callers must read them before the next level begins.
         """
         reported = [report for worker in self._workers for report in worker.reports()]
         return least(reported, self._decode)
 
     def predecessors(self, level: int, states: Sequence[Packed]) -> list[Packed]:
-        """For each state its least predecessor in ``level``."""
+        """Returns the least predecessor in ``level`` of each state. Raises `NoPredecessor`."""
         self.check(level)
         size = self._sizes.slots.words
         length = 2 * size * len(states)
@@ -513,7 +523,7 @@ class Explorer:
 
 
 def least(reported: Iterable[SlotReport], decode: Callable[[Packed], State]) -> list[Finding]:
-    """The least finding of each slot, over the slots of all workers, ordered by slot."""
+    """Returns the least finding of each slot among the reports of all workers, ordered by slot."""
     best: dict[int, Finding] = {}
     for slot, site, *states in reported:
         state, before = (None if packed is None else decode(packed) for packed in states)
@@ -527,8 +537,8 @@ def least(reported: Iterable[SlotReport], decode: Callable[[Packed], State]) -> 
 def portions(
     stores: Sequence[Sequence[Piece]], source: int, entry_bytes: int
 ) -> Iterator[list[Piece]]:
-    """The states that one worker found in a level, in portions, roughly in the order of their
-    discovery.
+    """Yields the states that one worker found in a level, in portions, roughly in the order of
+    their discovery.
 
     Each portion takes a proportional share from each store.
     """

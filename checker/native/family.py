@@ -1,4 +1,6 @@
-"""Models that differ only in the values of their symbolic constants, translated once."""
+"""Runs models that differ only in the values of their symbolic constants. They are translated only
+once.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,8 @@ from fencepost.spec.semantics.stepper import Runner
 
 
 class Family:
-    """The members of a model with symbolic constants: one for each choice of values.
+    """The members of a model with symbolic constants. There is one member for each choice of
+    values.
 
     Raises `Unsupported` for models that the engine cannot run.
     """
@@ -39,10 +42,10 @@ class Family:
         self._seconds = 0.0
 
     def run(self, values: Sequence[int], limits: Limits) -> Outcome:
-        """Searches one member up to the first finding, which has no trace.
+        """Searches one member up to its first finding. The finding has no trace.
 
-        There must be no limit on states: the first states are those of the interpreter, which
-        cannot run a model with symbolic constants.
+        There must be no limit on states. With such a limit, the first states would come from the
+        interpreter, which cannot run a model with symbolic constants.
         """
         assert limits.max_states is None
         # Optimised code pays off once the searches together have taken as long as producing it.
@@ -66,7 +69,9 @@ class Family:
 
 
 def _first(account: Account, limit: Limit | None) -> Outcome:
-    """The outcome of a finished search, with the first finding only and without its trace."""
+    """Returns the outcome of a finished search with only the first finding, and without the trace
+    of this finding.
+    """
     problems = sorted(account.candidates.values(), key=lambda problem: problem.order)
     account.candidates.clear()
     account.stuck = None

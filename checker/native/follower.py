@@ -1,4 +1,4 @@
-"""A model whose steps machine code computes one by one, in terms of packed states, rows and
+"""A model whose steps are computed one by one in machine code, in terms of packed states, rows and
 calls.
 """
 
@@ -26,16 +26,16 @@ from fencepost.spec.core.ir import Model
 from fencepost.spec.core.types import State, Value
 
 INITIAL_BYTES = 1 << 20
-"""The initial bytes for rows."""
+"""The initial size of the memory for rows in bytes."""
 NEXT, END, LACKING = map(int, (Follow.NEXT, Follow.END, Follow.LACKING))
 
 
 class FollowerCode:
-    """The machine code of a model, loaded by each process.
+    """The machine code of a model. Each process loads it separately.
 
-    The first ``own`` actions of the model run by themselves, the actions ``called`` by number. The
-    variables ``passing`` have a value within one step only and belong to no state. ``count`` is the
-    number of variables of a state. Raises `Unsupported`.
+    The first ``own`` actions are the model's own; the actions in ``called`` are run only by calls,
+    which give the action's number. The variables in ``passing`` have a value only within one step,
+    and belong to no state. ``count`` is the number of variables of a state. Raises `Unsupported`.
     """
 
     def __init__(
@@ -61,7 +61,7 @@ class FollowerCode:
         self.compilation = build.Compilation(unit.text())
 
     def packed(self, state: State) -> bytes:
-        """The words of a state, as bytes."""
+        """Returns the words of a state as bytes."""
         words = [OCCUPIED, *[0] * (self.layout.words - 1)]
         places = zip(self.layout.types, self.layout.places, strict=True)
         for (kind, part), value in zip(places, state, strict=False):
@@ -69,32 +69,38 @@ class FollowerCode:
         return pack(f"={self.rows.words}Q", *words[: self.rows.words])
 
     def state(self, data: bytes) -> State:
-        """The state with these words."""
+        """Returns the state that these words encode."""
         held = self.words(data)
         return tuple(self.value(number, held) for number in range(self.count))
 
     def words(self, data: bytes) -> tuple[int, ...]:
-        """The words of a state, as numbers."""
+        """Returns the words of a state as numbers."""
         return unpack(f"={self.rows.words}Q", data)
 
     def aside(self, data: bytes) -> list[int]:
-        """The passing values of a row, laid out as in a state."""
+        """Returns the passing values of a row, laid out as in a state."""
         words, places = [0] * self.layout.words, self.rows.aside
         for index, held in zip(places, unpack(f"={len(places)}Q", data), strict=True):
             words[index] = held
         return words
 
     def bytes_of(self, variable: int) -> tuple[int, int]:
-        """The byte range of the words that contain a variable, possibly with others."""
+        """Returns the byte range of the words that contain a variable. These words may also contain
+        other variables.
+        """
         first, size = self.layout.places[variable].word, shape(self.layout.types[variable])
         return 8 * first, 8 * (first + (size.words if isinstance(size, Large) else 1))
 
     def value(self, variable: int, held: Sequence[int]) -> Value:
-        """The value of a variable in the words of a state; words after it may be missing."""
+        """Returns the value of a variable in a state, given the words of the state. Words after
+        those of the variable may be missing.
+        """
         return read(self.layout.types[variable], held, self.layout.places[variable])
 
     def changes(self, variable: int, value: Value) -> bytes:
-        """The changes for a call that set a variable, which has its least value, to ``value``."""
+        """Returns the changes that a call needs to set a variable to ``value``. The variable must
+        have its least value before.
+        """
         words = [0] * self.layout.words
         write(self.layout.types[variable], value, words, self.layout.places[variable])
         return b"".join(pack("=QQ", index, bits) for index, bits in enumerate(words) if bits)
@@ -114,13 +120,13 @@ class Follower:
         self._flag = words(self._memory.take(8).address, 1)
         self._size = 8 * followed.rows.size
         self._make_room(room)
-        # Optimising would take longer than it saves: most of the time is spent on processing the
+        # Optimizing would take longer than it saves: most of the time is spent on processing the
         # rows.
         self._code = followed.compilation.quick()
         self._follow, self._precedes = self._code.follow, self._code.precedes
 
     def rows(self, state: bytes, calls: bytes, count: int) -> bytes:
-        """The rows of the steps from a state, and of calls."""
+        """Returns the rows of the steps from a state, and the rows of ``count`` calls."""
         held = self._held
         while True:
             start = self._room.address
@@ -134,7 +140,7 @@ class Follower:
             self._make_room(2 * size)
 
     def precedes(self, left: bytes, right: bytes) -> bool:
-        """Whether a state comes before another one."""
+        """Returns whether the state ``left`` is ordered before the state ``right``."""
         self._precedes(left, right, ctypes.addressof(self._flag))
         return bool(self._flag[0])
 

@@ -1,1 +1,1 @@
-"""Compiled code, memory, and the context shared between workers and machine code."""
+"""Compiled code, memory, and the context that a worker shares with machine code."""

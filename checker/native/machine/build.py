@@ -23,12 +23,12 @@ from fencepost.spec.records import dataclass
 
 
 def library() -> str:
-    """The compiler library and its version."""
+    """Returns the name and version of the compiler library."""
     return f"llvmlite {llvmlite.__version__}"
 
 
 def obstacle() -> str | None:
-    """Why machine code cannot be compiled or run here, or None."""
+    """Returns the reason why machine code cannot be compiled or run here, or None."""
     if sys.platform == "win32":
         return "it does not run on Windows"
     if sys.maxsize < 1 << 62:
@@ -45,8 +45,8 @@ def obstacle() -> str | None:
 
 
 def rest() -> None:
-    """Releases memory that only the compiler needs: unmodified pages of LLVM's code, which are read
-    from its file again on demand.
+    """Releases memory that only the compiler needs: unmodified pages of LLVM's code. On demand, the
+    system reads these pages from the file again.
     """
     if sys.platform != "linux":
         return
@@ -54,7 +54,7 @@ def rest() -> None:
     advise.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
     try:
         for line in Path("/proc/self/maps").read_text(encoding="utf-8").splitlines():
-            # Only pages that are never written to.
+            # Releases only pages that are never written to.
             if "libllvmlite" in line and " r-xp " in line:
                 start, end = (int(number, 16) for number in line.split()[0].split("-"))
                 advise(start, end - start, mmap.MADV_DONTNEED)
@@ -63,11 +63,11 @@ def rest() -> None:
 
 
 MIN_SAVING = 0.3
-"""Optimized code is made after the search has used this share of the processor time it takes to
-make.
+"""Optimization starts once the search has used this share of the processor time that optimization
+takes.
 """
 MIN_SAVING_IN_PARALLEL = 1.0
-"""The same share for a single worker, whose processor also runs the compiler."""
+"""The same share for a search with a single worker, whose processor also runs the compiler."""
 ADDRESS, WORD = ctypes.c_void_p, ctypes.c_int64
 PARAMETERS = {
     "initial": (ADDRESS,),
@@ -102,7 +102,7 @@ GRAPH = {
 }
 """Additional kernels of a model with properties of behaviours."""
 APART = {"apart": (ADDRESS, WORD, ADDRESS, WORD)}
-"""The additional kernel of a profiled model."""
+"""The additional kernel of a model with a profile."""
 FOLLOW = {"follow": (ADDRESS, ADDRESS, ADDRESS, WORD), "precedes": (ADDRESS, ADDRESS, ADDRESS)}
 """The kernels for comparing recordings."""
 LAWFUL = {"lawful": (ADDRESS, WORD, ADDRESS)}
@@ -116,11 +116,11 @@ KERNELS = {
 
 @dataclass(frozen=True, slots=True)
 class Code:
-    """The kernels, to be called with addresses and integers; calls release the GIL. A kernel is
-    None if the code lacks it.
+    """The kernels of a model, to be called with addresses and integers. Calls release the GIL. A
+    kernel is None if the code lacks it.
 
-    ``engine`` owns the memory of the code, and must outlive its use. ``size`` is the size of the
-    object file in bytes.
+    ``engine`` owns the memory of the code, and must outlive all uses of the code. ``size`` is the
+    size of the object file in bytes.
     """
 
     engine: Any
@@ -162,14 +162,18 @@ class SetCode:
 
 
 def set_number(code: Code, name: str, value: int) -> None:
-    """Sets a number in the memory of the code (`Unit.number`), if the code has one of this name."""
+    """Sets a number in the memory of the code (see `Unit.number`), if the code has a number with
+    this name.
+    """
     address = code.engine.get_global_value_address(name)
     if address:
         ctypes.c_int64.from_address(address).value = value
 
 
 def digest(code: Code) -> str:
-    """The digest shared by all differently salted code of a text: see `packed.salted`."""
+    """Returns the digest that all code made from one text shares, regardless of the salts; see
+    `packed.salted`.
+    """
     address = code.engine.get_global_value_address(DIGEST)
     if not address:
         raise LookupError("code that hashes nothing")
@@ -184,16 +188,18 @@ K = TypeVar("K", Code, SetCode)
 
 
 class _Compilation(Generic[K]):
-    """The code of a module: `quick` immediately, and `better` some time after `begin`.
+    """The compilation of a module. `quick` returns unoptimized code immediately; `better` provides
+    optimized code some time after `begin`.
 
-    Unoptimized code is half as fast, but available ten times sooner; most searches end before.
+    Unoptimized code is half as fast, but available ten times sooner. Most searches end before
+    optimized code would be available.
     """
 
     _kind: type[K]
 
     def __init__(self, text: str | Callable[[], str], size: int = 0, name: str = "") -> None:
-        """``text`` may be a function that writes the module on demand: then ``size`` is its length,
-        and ``name`` identifies it in the cache.
+        """``text`` may be a function that writes the module on demand. In this case ``size`` is the
+        length of the module, and ``name`` identifies it in the cache.
         """
         self._text = text
         self._name = name
@@ -203,7 +209,7 @@ class _Compilation(Generic[K]):
         self._better: K | None = None
         self._error: BaseException | None = None
         self.seconds = 2.2e-6 * (len(text) if isinstance(text, str) else size)
-        """The estimated time for optimizing the code."""
+        """The estimated time for optimizing the code, in seconds."""
 
     @property
     def text(self) -> str:
@@ -213,7 +219,7 @@ class _Compilation(Generic[K]):
         return self._text
 
     def quick(self) -> K:
-        """Unoptimized code."""
+        """Returns unoptimized code."""
         target = _machine(0)
         return load(self._quick(target), target, self._kind)
 
@@ -227,13 +233,13 @@ class _Compilation(Generic[K]):
         return image
 
     def kept(self) -> K | None:
-        """Optimized code from the cache, or None."""
+        """Returns optimized code from the cache, or None."""
         target = _machine(2)
         image = self._cache.read(self._parts(target))
         return None if image is None else load(image, target, self._kind)
 
     def best(self) -> K:
-        """Optimized code."""
+        """Returns optimized code."""
         target = _machine(2)
         return load(self._improved(target), target, self._kind)
 
@@ -250,7 +256,7 @@ class _Compilation(Generic[K]):
 
     @property
     def better(self) -> K | None:
-        """The optimized code when it is available, otherwise None."""
+        """The optimized code once it is available, until then None."""
         if self._error is not None:
             raise self._error
         return self._better
@@ -261,7 +267,7 @@ class _Compilation(Generic[K]):
             self._thread.join()
 
     def cancel(self) -> None:
-        """Cancels optimization; LLVM completes its present step."""
+        """Cancels optimization. LLVM first completes its current step."""
         self._cancelled = True
 
     def _improve(self) -> None:
@@ -294,7 +300,7 @@ class _Compilation(Generic[K]):
         return image
 
     def _parts(self, target: Any) -> list[str]:
-        """Everything that determines the code."""
+        """Returns the texts that determine the code."""
         return [
             __version__,
             library(),
@@ -328,15 +334,15 @@ class SetCompilation(_Compilation[SetCode]):
 
 
 class _InUse(Generic[K]):
-    """The code of a search: from the cache, otherwise unoptimized until a long search has optimized
-    code. ``code`` is used permanently.
+    """The code of a search. It comes from the cache if possible. Otherwise it is unoptimized, until
+    a search that takes long has optimized it.
     """
 
     def __init__(
         self, compilation: _Compilation[K], code: K | None = None, workers: int | None = None
     ) -> None:
-        """``code`` overrides everything else; ``workers`` is the number of searching threads, if
-        known.
+        """If ``code`` is given, it is always used. ``workers`` is the number of searching threads,
+        if known.
         """
         self._worth = (MIN_SAVING_IN_PARALLEL if workers == 1 else MIN_SAVING) * compilation.seconds
         code = code or compilation.kept()
@@ -346,8 +352,8 @@ class _InUse(Generic[K]):
         self._began = time.process_time()
 
     def now(self, searching: bool = True) -> K:
-        """The best code available; code in use stays valid. ``searching``: the search continues, so
-        that optimized code may pay off.
+        """Returns the best code available. Code in use stays valid. ``searching`` tells whether the
+        search continues, so that optimized code may pay off.
         """
         compilation = self._compilation
         if compilation is not None:
@@ -358,8 +364,8 @@ class _InUse(Generic[K]):
         return self._code
 
     def _searched(self) -> float:
-        """The processor time of the search per worker. Wall time would mislead: on a busy machine a
-        small search takes long, but optimized code would come too late for it.
+        """Returns the processor time of the search per worker. Wall time would mislead: on a busy
+        machine a small search takes long, but optimized code would come too late for it.
         """
         return (time.process_time() - self._began) / self._workers
 
@@ -378,7 +384,9 @@ class SetCodeInUse(_InUse[SetCode]):
 
 
 def _machine(level: int) -> Any:
-    """The target: this processor with all its features."""
+    """Returns the target: this processor with all its features. ``level`` is the optimization
+    level.
+    """
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     return llvm.Target.from_default_triple().create_target_machine(
@@ -391,7 +399,7 @@ def _machine(level: int) -> Any:
 
 
 def load(image: bytes, target: Any, kind: type[K]) -> K:
-    """Loads the kernels of an object file made for the same target."""
+    """Loads the kernels of an object file that was made for the same target."""
     # This memory manager allocates all sections together: LLVM aborts the process if sections are
     # more than 2 GB apart.
     engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), target, use_lmm=True)

@@ -1,8 +1,9 @@
-"""A cache of compiled code and models in the user's cache folder, which may be deleted at any time.
+"""A cache of compiled code and models in the user's cache folder. The cache may be deleted at any
+time.
 
-The name of an entry is a digest of everything it depends on: for code, its text, LLVM, the
-processor and this package. An entry begins with a MAC of its name and content under the user's key,
-so damaged, renamed or foreign entries are not used. Without a key nothing is cached.
+The name of an entry is a digest of everything that the entry depends on. Code depends on its text,
+LLVM, the processor and this package. An entry begins with a MAC of its name and content under the
+user's key, so damaged, renamed or foreign entries are not used. Without a key nothing is cached.
 """
 
 from __future__ import annotations
@@ -34,20 +35,20 @@ MAC_AT = len(FORMAT) + 16 + 32
 HEAD_BYTES = MAC_AT + 32
 """The offset of the image in an entry."""
 ENTRY = re.compile(r"[0-9a-f]{64}")
-"""Matches names of entries."""
+"""Matches the names of entries."""
 MAX_BYTES = 1 << 28
-"""The approximate maximum size of the folder."""
+"""The approximate maximum size of the folder in bytes."""
 
 
 class Cache:
-    """The cache below ``folder``; by default below the user's cache folder."""
+    """The cache below ``folder``, which is the user's cache folder by default."""
 
     def __init__(self, folder: Path | None = None) -> None:
         self._folder = (folder or home()) / "fencepost" / "code"
         self._key: Key | Unusable | None = None
 
     def read(self, parts: Sequence[str]) -> bytes | None:
-        """The authenticated entry for these texts, or None."""
+        """Returns the entry for these texts if it is authentic, otherwise None."""
         key = self._usable()
         if key is None:
             return None
@@ -60,7 +61,7 @@ class Cache:
         return _authentic(key, path.name, content)
 
     def write(self, parts: Sequence[str], image: bytes) -> None:
-        """Adds an entry, if possible."""
+        """Adds an entry if possible."""
         try:
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             key = self._usable()
@@ -78,7 +79,7 @@ class Cache:
             return
 
     def obstacle(self) -> str | None:
-        """Why nothing can be cached, or None."""
+        """Returns the reason why nothing can be cached, or None."""
         key = read_key()
         if isinstance(key, Unusable):
             return str(key)
@@ -87,10 +88,11 @@ class Cache:
         return None
 
     def foreign(self, *, whole: bool = False) -> tuple[int, int]:
-        """Returns the number of entries written with another key, and the number of all entries.
+        """Returns the number of entries that were written with another key, and the number of all
+        entries.
 
-        Such an entry names another key or another entry in its head; with ``whole``, entries with a
-        wrong MAC count, too.
+        The head of such an entry names another key or another entry. With ``whole``, entries with a
+        wrong MAC count as well.
         """
         key = self._usable()
         if key is None:
@@ -112,8 +114,8 @@ class Cache:
 
     @contextmanager
     def turn(self, parts: Sequence[str], look: Callable[[], None]) -> Generator[None]:
-        """Waits for the exclusive right to compile the code for these texts; ``look`` is called
-        often meanwhile. Without locks, nothing is exclusive.
+        """Waits for the exclusive right to compile the code for these texts, and calls ``look``
+        often while it waits. If files cannot be locked, the right is not exclusive.
         """
         path = self._path(parts).with_suffix(".lock")
         try:
@@ -145,7 +147,7 @@ class Cache:
         return self._folder / digest.hexdigest()
 
     def _usable(self) -> Key | None:
-        """The key, if there is one and the folder is private."""
+        """Returns the key if there is one and the folder is private, otherwise None."""
         if not self._private():
             return None
         if self._key is None:
@@ -164,7 +166,7 @@ class Cache:
             return False
 
     def _prune(self) -> None:
-        """Removes the least recently used entries."""
+        """Removes the least recently used entries until the folder is small enough."""
         files = sorted(self._folder.iterdir(), key=lambda path: path.lstat().st_mtime)
         total = sum(path.lstat().st_size for path in files)
         while files and total > MAX_BYTES:
@@ -174,7 +176,7 @@ class Cache:
 
 
 def written_by_another_key(foreign: int, entries: int) -> str:
-    """The message about entries counted by `Cache.foreign`."""
+    """Returns the message about entries that `Cache.foreign` has counted."""
     return (
         f"another key has written {foreign:,} of {entries:,} cache entries, which are ignored, "
         "and replaced when needed"
@@ -182,7 +184,9 @@ def written_by_another_key(foreign: int, entries: int) -> str:
 
 
 def _content(path: Path, size: int) -> bytes:
-    """The first ``size`` bytes of a file that only this user can write. Raises `OSError`."""
+    """Returns the first ``size`` bytes of a file that only this user can access. Raises
+    `OSError`.
+    """
     handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     with os.fdopen(handle, "rb") as file:
         if not _own(os.fstat(file.fileno()), stat.S_IFREG):
@@ -191,7 +195,9 @@ def _content(path: Path, size: int) -> bytes:
 
 
 def _head(key: Key, name: str) -> bytes:
-    """The head of the entry ``name``: the format, an identifier of the user's key, the name."""
+    """Returns the head of the entry ``name``: the format, an identifier of the user's key, and the
+    name.
+    """
     return FORMAT + key.mac(Purpose.CACHE)[:16] + bytes.fromhex(name)
 
 
@@ -201,14 +207,16 @@ def _sealed(key: Key, name: str, image: bytes) -> bytes:
 
 
 def _authentic(key: Key, name: str, content: bytes) -> bytes | None:
-    """The image of the entry ``name``, or None if it is not authentic."""
+    """Returns the image of the entry ``name``, or None if the entry is not authentic."""
     head, mac, image = content[:MAC_AT], content[MAC_AT:HEAD_BYTES], content[HEAD_BYTES:]
     expected = key.mac(Purpose.CACHE, _head(key, name), image)
     return image if head == _head(key, name) and hmac.compare_digest(mac, expected) else None
 
 
 def _locked(handle: int) -> bool:
-    """Tries to lock a file; True if locking is not supported."""
+    """Tries to lock a file, and returns whether it succeeded. Returns True if locking is not
+    supported.
+    """
     if fcntl is None:
         return True
     try:
@@ -227,7 +235,7 @@ def _own(status: os.stat_result, kind: int) -> bool:
 
 
 def home() -> Path:
-    """The user's cache folder; the null device if there is none."""
+    """Returns the user's cache folder, or the null device if there is none."""
     try:
         home = user_cache_path()
     except RuntimeError:

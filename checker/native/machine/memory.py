@@ -1,4 +1,4 @@
-"""Memory for machine code: zeroed regions, counted, and limited."""
+"""Memory for machine code: zeroed regions, which are counted and limited."""
 
 from __future__ import annotations
 
@@ -18,11 +18,13 @@ PAGE = 4096
 HUGE_PAGE = 1 << 21
 """Regions of at least this size use huge pages, which make random access much faster."""
 SLACK = 1 << 22
-"""Estimate of memory that was allocated and not touched yet."""
+"""An estimate of the memory in bytes that has been allocated, but not touched yet."""
 STRIDE = 1 << 26
-"""The remaining memory is queried again after this many bytes."""
+"""The available memory is queried again after this many further bytes."""
 RESERVE = 1 << 28
-"""Bytes left for Python and others: this many, or a quarter of the available memory."""
+"""The number of bytes left for Python and other processes, or a quarter of the available memory if
+that is less.
+"""
 NO_RESERVE = 0x4000 if sys.platform == "linux" else 0
 """The flag MAP_NORESERVE, which Python does not define."""
 POPULATE = 23
@@ -41,7 +43,7 @@ class Mapping(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Region:
-    """``size`` bytes at ``address``, extensible to ``most``."""
+    """A region of ``size`` bytes at ``address``. It can grow to ``most`` bytes."""
 
     address: int
     size: int
@@ -67,9 +69,10 @@ class Regions(Protocol):
 class Memory:
     """All regions of a run.
 
-    ``limit`` applies to the whole process, including earlier memory. Without a limit, ``left``
-    returns the available memory, and a reserve is not used, since a system without memory kills
-    processes. ``watched`` surrounds regions with a pattern that `check` verifies, for tests.
+    ``limit`` applies to the whole process, including memory allocated earlier. If there is no
+    limit, ``left`` returns the available memory, and a reserve of it stays unused, since a system
+    that runs out of memory kills processes. With ``watched``, each region is surrounded by a
+    pattern that `check` verifies; this is for tests.
     """
 
     def __init__(
@@ -89,11 +92,11 @@ class Memory:
         self._regions: dict[int, Region] = {}
 
     def take(self, size: int, most: int = 0, close: bool = False) -> Region:
-        """Allocates a zeroed region of at least ``size`` bytes that can grow to ``most``, if the
-        system permits.
+        """Allocates a zeroed region of at least ``size`` bytes that can grow to ``most`` bytes, if
+        the system permits.
 
-        ``close`` allocates no more than necessary, with a remainder on small pages. Raises
-        `Exhausted`.
+        With ``close``, no more is allocated than necessary, and the remainder uses small pages.
+        Raises `Exhausted`.
         """
         size = _in_pages(size, PAGE) if close else _whole(size)
         most = max(size, _whole(most))
@@ -128,8 +131,8 @@ class Memory:
         return region
 
     def enlarge(self, region: Region, size: int) -> Region:
-        """Extends a region in place to at least ``size`` bytes, at most its ``most``. Raises
-        `Exhausted`.
+        """Extends a region in place to at least ``size`` bytes, which must not exceed its ``most``.
+        Raises `Exhausted`.
         """
         size = _whole(size)
         if self.watched:
@@ -142,11 +145,12 @@ class Memory:
         return larger
 
     def touch(self, region: Region, start: int = 0) -> None:
-        """Makes the system provide a region's pages from byte ``start`` on, which is cheaper than
-        page faults, especially with several threads.
+        """Makes the system provide the pages of a region, starting with byte ``start``. This is
+        cheaper than page faults, especially with several threads.
         """
         if sys.platform == "linux":
-            # Older systems refuse, which is harmless. Python's own function would hold the GIL.
+            # Older systems refuse, which is harmless. The function in Python's library would hold
+            # the GIL.
             advise = ctypes.CDLL(None).madvise
             advise.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)
             advise(region.address + start, region.size - start, POPULATE)
@@ -168,7 +172,7 @@ class Memory:
         self.peak = max(self.peak, self.used)
 
     def give(self, region: Region) -> None:
-        """Frees a region, unless it is freed already."""
+        """Frees a region, unless it is already free."""
         if self.watched:
             self._compare(region)
         with self._lock:
@@ -180,30 +184,32 @@ class Memory:
         region.mapping.close()
 
     def put_away(self, region: Region) -> None:
-        """A region is in a file from now on, and does not count as memory."""
+        """Records that a region is now in a file and no longer counts as memory."""
         with self._lock:
             if self._regions.get(region.address) is region:
                 self._regions[region.address] = replace(region, size=0)
                 self.used -= region.size
 
     def forget_pages(self, region: Region) -> None:
-        """Lets the system drop cached pages of a region in a file."""
+        """Lets the system drop the cached pages of a region that is in a file."""
         advise = ctypes.CDLL(None).madvise
         advise.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)
         advise(region.address, region.size, mmap.MADV_DONTNEED)
 
     def weigh(self) -> None:
-        """Updates the memory use of the rest of the process."""
+        """Measures again how much memory the rest of the process uses."""
         self._before = max(0, resident_bytes() - self.used + SLACK)
 
     def afford(self, size: int) -> None:
-        """Raises `Exhausted` if another ``size`` bytes elsewhere in this process are too many."""
+        """Raises `Exhausted` if the process may not allocate another ``size`` bytes outside of the
+        regions.
+        """
         self.weigh()
         with self._lock:
             self._allow(size)
 
     def check(self) -> None:
-        """Verifies that nothing was written outside of regions, if they are watched."""
+        """Verifies that nothing was written outside of the regions, if they are watched."""
         if self.watched:
             for region in self._regions.values():
                 self._compare(region)
@@ -230,17 +236,17 @@ class Memory:
 
 
 def words(address: int, count: int) -> ctypes.Array[ctypes.c_uint64]:
-    """Writable words at an address."""
+    """Returns writable words at an address."""
     return (ctypes.c_uint64 * count).from_address(address)
 
 
 def data(address: int, count: int) -> ctypes.Array[ctypes.c_ubyte]:
-    """Writable bytes at an address."""
+    """Returns writable bytes at an address."""
     return (ctypes.c_ubyte * count).from_address(address)
 
 
 def _whole(size: int) -> int:
-    """Rounds up to whole pages, huge ones for large sizes."""
+    """Rounds a size up to whole pages. Large sizes are rounded up to huge pages."""
     return _in_pages(size, HUGE_PAGE if size >= HUGE_PAGE else PAGE)
 
 
@@ -259,7 +265,9 @@ def _mapping(size: int) -> mmap.mmap:
 
 
 def _advise(mapping: mmap.mmap, start: int, length: int, name: str) -> None:
-    """Requests or refuses huge pages; systems without this advice refuse, which is harmless."""
+    """Requests or refuses huge pages for part of a mapping. Systems without this advice report an
+    error, which is harmless.
+    """
     advice = getattr(mmap, name, None)
     if advice is not None:
         with suppress(OSError):

@@ -1,7 +1,7 @@
-"""Spilling to disk: moves memory that is rarely read, and no longer written, into a file.
+"""Spills memory to disk: memory that is rarely read, and no longer written, is moved to a file.
 
-A region keeps its address, so readers do not notice. The file has no name: it is inaccessible to
-others and vanishes with the process.
+A region keeps its address, so readers do not notice. The file has no name, so others cannot access
+it, and it vanishes with the process.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from fencepost.checker.native.machine.memory import Memory, Region
 
 SHARE = 16
-"""Regions are spilled when more than this fraction (1/N) of the memory limit is in use."""
+"""Regions are spilled while more than this fraction (1/N) of the memory limit is in use."""
 FIXED = 0x10
 """The flag MAP_FIXED, which Python does not define."""
 
@@ -27,8 +27,8 @@ class Lost(OSError):
 
 
 class Spill:
-    """A spill file in a folder. ``refused`` is the reason to stop spilling, or None; ``bytes`` is
-    the size. Raises `OSError`.
+    """A spill file in a folder. ``refused`` is the reason why spilling has stopped, or None.
+    ``bytes`` is the size of the file. Raises `OSError`.
     """
 
     def __init__(self, folder: str, memory: Memory) -> None:
@@ -48,13 +48,13 @@ class Spill:
 
     @property
     def wanted(self) -> bool:
-        """Whether to spill more."""
+        """Whether more memory should be spilled."""
         limit = self._memory.limit
         return self.refused is None and limit is not None and self._memory.used * SHARE > limit
 
     def put_away(self, regions: Sequence[Region]) -> int:
-        """Moves regions to the file; they must not be written any more. Returns their number, which
-        is lower if the disk is full.
+        """Moves regions to the file. They must no longer be written. Returns the number of regions
+        moved, which is lower than requested if the disk is full.
         """
         for number, region in enumerate(regions):
             try:
@@ -73,7 +73,7 @@ class Spill:
         shared, readable = mmap.MAP_SHARED | FIXED, mmap.PROT_READ
         mapped = self._map(region.address, region.size, readable, shared, self._file, start)
         if mapped != region.address:
-            # The memory is still mapped.
+            # The call failed, and the memory is still mapped.
             error = ctypes.get_errno()
             raise OSError(error, os.strerror(error))
         self.bytes += region.size
@@ -81,12 +81,12 @@ class Spill:
         self._away[region.address] = region, checksum
 
     def forget_pages(self) -> None:
-        """Lets the system drop cached pages of the file."""
+        """Lets the system drop the cached pages of the file."""
         for region, _ in self._away.values():
             self._memory.forget_pages(region)
 
     def check(self, regions: Sequence[Region]) -> None:
-        """Raises `Lost` if a spilled region among these has changed."""
+        """Raises `Lost` if one of these regions was spilled and its content has changed."""
         for region in regions:
             away = self._away.get(region.address)
             if away is None:

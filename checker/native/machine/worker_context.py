@@ -1,4 +1,6 @@
-"""The context of a worker: the words shared with machine code, and the memory they point to."""
+"""The context of a worker: the words that it shares with machine code, and the memory to which
+these words point.
+"""
 
 from __future__ import annotations
 
@@ -28,8 +30,8 @@ Packed: TypeAlias = tuple[int, ...]
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """Sizes of a model's buffers: numbers of marks, guards and scratch words, and the size of the
-    cache of recent states; ``refined`` is the number of words for refinements.
+    """The sizes of a model's buffers: the numbers of marks, guards and scratch words, and the size
+    in bytes of the cache of recent states. ``refined`` is the number of words for refinements.
     """
 
     slots: Slots
@@ -57,8 +59,8 @@ class Mark:
 
 
 class SlotReport(NamedTuple):
-    """A reported problem: the site of a failing evaluation, the state that shows it, and its
-    predecessor, or None.
+    """A reported problem: the site of the failing evaluation, the state that shows the problem, and
+    the predecessor of this state, or None.
     """
 
     slot: int
@@ -68,8 +70,8 @@ class SlotReport(NamedTuple):
 
 
 class Context:
-    """A context. ``address`` is the argument of machine code; ``full`` is called with the number of
-    an owner whose block is full.
+    """The context of a worker. Machine code gets its ``address`` as an argument. ``full`` is called
+    with the number of an owner when the block of this owner is full.
     """
 
     def __init__(
@@ -86,7 +88,7 @@ class Context:
         self.words[Word.FULL] = address
         self.words[Word.OWNERS] = owners
 
-        # All counts of a level are in one region, which is copied as a whole.
+        # All counts of a level are in one region, so that they can be copied as a whole.
         numbers = slots.actions + sizes.guards + sizes.mark_words
         self.tally_size = 8 * numbers + properties
         self.tally = memory.take(self.tally_size)
@@ -113,7 +115,7 @@ class Context:
             self.words[Word.REFINED] = memory.take(8 * sizes.refined).address
 
     def watch(self, memory: Memory, observer: Observer) -> None:
-        """Forwards observations of machine code to ``observer``, each at least once."""
+        """Forwards the observations of machine code to ``observer``, each at least once."""
 
         def see(index: int) -> None:
             start = SEEN_WORDS * index
@@ -131,22 +133,22 @@ class Context:
 
     @property
     def transitions(self) -> int:
-        """Completed steps so far."""
+        """The number of steps completed so far."""
         return self.words[Word.TRANSITIONS]
 
     @property
     def stuck(self) -> int:
-        """Stuck states so far."""
+        """The number of stuck states so far."""
         return self.words[Word.STUCK]
 
     def counts(self) -> bytes:
-        """The present tally, for `totals`."""
+        """Returns the current tally, for `totals`."""
         return ctypes.string_at(self.tally.address, self.tally_size)
 
     @property
     def stand_for(self) -> tuple[int, int]:
-        """The number of states represented by the examined ones under symmetry: within the
-        constraints, and outside.
+        """The number of states that the examined states represent under symmetry: within the
+        constraints, and outside of them.
         """
         return self.words[Word.STAND_FOR], self.words[Word.OUTSIDE_FOR]
 
@@ -155,7 +157,7 @@ class Context:
         self.words[Word.STAND_FOR], self.words[Word.OUTSIDE_FOR] = counts
 
     def restore(self, tally: bytes, transitions: int, stuck: int) -> None:
-        """Resets the counts, and forgets later reports and recent states."""
+        """Resets the counts to the given values, and discards reports and recent states."""
         ctypes.memmove(self.tally.address, tally, len(tally))
         self.words[Word.TRANSITIONS], self.words[Word.STUCK] = transitions, stuck
         self.take_reports()
@@ -178,13 +180,15 @@ class Context:
         return reports
 
     def look_for(self, deadlock: bool, properties: Container[int]) -> None:
-        """Sets which problems are reported, besides those that always are."""
+        """Sets which problems are reported, in addition to those that always are."""
         self.words[Word.DEADLOCK] = deadlock
         for number in range(len(self._active)):
             self._active[number] = number in properties
 
     def aim(self, targets: int, count: int) -> None:
-        """Sets the targets of a search for predecessors; 0 ends it."""
+        """Sets the address and the number of the target states when predecessors are searched for.
+        The address 0 ends this search.
+        """
         self.words[Word.TARGETS], self.words[Word.TARGET_COUNT] = targets, count
 
 
@@ -193,7 +197,7 @@ def _some(state: list[int]) -> Packed | None:
 
 
 def combined(sizes: Sizes, parts: Sequence[bytes]) -> bytes:
-    """The combination of several tallies."""
+    """Returns the combination of several tallies."""
     count = sizes.slots.actions + sizes.guards
     split, length = 8 * count, len(parts[0])
     rows = [memoryview(part)[:split].cast("Q") for part in parts]
@@ -205,7 +209,7 @@ def combined(sizes: Sizes, parts: Sequence[bytes]) -> bytes:
 
 
 def totals(sizes: Sizes, parts: Iterable[bytes]) -> Totals:
-    """The sum of several tallies."""
+    """Returns the totals of several tallies."""
     actions, numbers = sizes.slots.actions, sizes.slots.actions + sizes.guards
     sums, marks = [0] * numbers, 0
     for part in parts:
@@ -218,12 +222,12 @@ def totals(sizes: Sizes, parts: Iterable[bytes]) -> Totals:
 
 
 def steps(sizes: Sizes, parts: Iterable[bytes]) -> int:
-    """The number of completed steps in several tallies."""
+    """Returns the number of completed steps in several tallies."""
     return sum(sum(memoryview(part)[: 8 * sizes.slots.actions].cast("Q")) for part in parts)
 
 
 def reached(sizes: Sizes, parts: Sequence[bytes]) -> frozenset[int]:
-    """The reachables that were true, in several tallies."""
+    """Returns the `reachable` properties that were true according to several tallies."""
     count = sizes.slots.properties
     flags = [part[len(part) - count :] for part in parts]
     return frozenset(n for n in range(count) if any(part[n] for part in flags))
