@@ -149,16 +149,16 @@ class Visitor:
                 self.reached.add(number)
 
     def _is_inside(self, state: State) -> bool:
-        """Checks whether all constraints hold in the state. A state with an undefined constraint counts as
-        inside.
+        """Checks whether all constraints hold in the state. A state with an undefined constraint
+        counts as inside.
         """
         return all(
             self._is_true(number, state) is not False for number in self.searched.constraints
         )
 
     def _is_terminal(self, state: State) -> bool:
-        """Checks whether a terminal condition holds. Also returns True if one is undefined, because that
-        is reported as a separate problem.
+        """Checks whether a terminal condition holds. Also returns True if one is undefined, because
+        that is reported as a separate problem.
         """
         for number in self.searched.terminals:
             try:
@@ -170,8 +170,8 @@ class Visitor:
         return False
 
     def _is_true(self, number: int, state: State) -> bool | None:
-        """Checks whether a property holds in a new state. If it is undefined, records the problem and
-        returns None.
+        """Checks whether a property holds in a new state. If it is undefined, records the problem
+        and returns None.
         """
         try:
             return self.runner.holds(number, state)

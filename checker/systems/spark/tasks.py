@@ -41,8 +41,8 @@ EVENT, PROBLEM, BLOCK = "event", "problem", "block"
 and bytes in a block of a file.
 """
 NEAR_BYTES = 1 << 22
-"""Maximum number of bytes in a group of adjacent lines. Lines of the same history within a group
-form a row.
+"""Number of bytes after which a group of adjacent lines is complete. Lines of the same history
+within a group form one row, or several rows.
 """
 APART = b"\0"
 """The separator between the parts of a line that is passed to `located`. It cannot occur in a
