@@ -1,12 +1,12 @@
 """The command: measures parts and prints tables; ``--write`` saves the results.
 
-    python -m bench                    everything, over an hour on an idle machine
+    python -m bench                    measures everything; over an hour on an idle machine
     python -m bench two-phase --sizes 8
     python -m bench --write            also writes bench/results/ and docs/performance.md
     python -m bench --before FOLDER    compares with another version, checked out in FOLDER
     python -m bench --pages            regenerates the page from bench/results/, without measuring
 
-Cases that are measured again replace their earlier results in ``bench/results``.
+When a case is measured again, the new results replace its earlier ones in ``bench/results``.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ PAGE = machine.ROOT / "docs" / "performance.md"
 
 def main() -> int:
     options = _parser().parse_args()
-    # Turns the signal into an exit, so that the measured processes end with this command.
+    # Turns the signal into an exit, so that the measured processes end together with this command.
     signal.signal(signal.SIGTERM, _end)
     measurements = results.load(RESULTS, machine.this_machine(), anywhere=options.pages)
     if not options.pages:
@@ -78,7 +78,7 @@ def _end(number: int, _: object) -> None:
 
 
 def _measure(part: str, measurements: results.Results, settings: suite.Settings) -> None:
-    """Measures a part and adds the results to ``measurements``."""
+    """Measures a part, and adds the results to ``measurements``."""
     load, began = machine.load(), time.monotonic()
     when = datetime.now().astimezone().isoformat(timespec="minutes")
     rows: list[results.Row] = []

@@ -1,9 +1,10 @@
-"""The cost of liveness and refinement, compared with the search alone: `python -m
+"""Measures the cost of liveness and refinement, compared with the search alone: `python -m
 bench.behaviours`.
 
-Each case is a shipped model, with and without the property to decide. Both run as whole processes
-with two workers, in turns; figures are processor seconds, user and system. ``--tlc`` also runs TLC
-on two-phase commit, which takes some minutes. ``--write`` puts the table into docs/engines.md.
+Each case is a shipped model, checked with and without the property in question. The two runs take
+turns, as whole processes with two workers. Figures are processor seconds, user and system.
+``--tlc`` also runs TLC on two-phase commit, which takes some minutes. ``--write`` puts the table
+into docs/engines.md.
 """
 
 from __future__ import annotations
@@ -37,8 +38,8 @@ Edits = Sequence[tuple[str, str]]
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """``model`` with a constant. The search alone runs the model with the edits ``both``; the other
-    run also applies ``more``, which adds something to decide. ``aim`` is the maximal ratio of their
+    """A model with a constant. Both runs apply the edits ``both``; the run with the property also
+    applies ``more``, which adds something to decide. ``aim`` is the maximum ratio of the processor
     times.
     """
 
@@ -61,7 +62,9 @@ SERVED = [(PLACE, "\nproperty Served: forall i in Place: "
 
 
 def _stop(guard: str) -> Edits:
-    """An action that stops the system while the signal is on its way to the first cycler."""
+    """Returns edits that add an action. The action stops the system while the signal is on its way
+    to the first cycler.
+    """
     stop = f"action stop:\n    require signal[0] and {guard}\n    signal[0] = false\n"
     stopped = "def stopped: bool = forall i in Place: not signal[i] and Cycler[i].stage == Waiting"
     return [
@@ -101,7 +104,7 @@ REFINEMENT = re.compile(r"^refinement .*\n(?:    .*\n)*", re.M)
 
 
 def text(case: Case, whole: bool) -> str:
-    """The spec of a case; ``whole`` includes the property to decide."""
+    """Returns the spec of a case. ``whole`` includes the property to decide."""
     spec = (CLASSICS / f"{case.model}.fence").read_text(encoding="utf-8")
     spec = spec[: spec.index("\ncheck ")]
     for old, new in [*case.both, *(case.more if whole else ())]:
@@ -116,7 +119,9 @@ def text(case: Case, whole: bool) -> str:
 
 
 def written(case: Case, whole: bool, folder: Path) -> Path:
-    """Writes the spec to a file, in a copy of the folder with the modules that it imports."""
+    """Writes the spec to a file in a copy of its folder, which contains the modules that it
+    imports.
+    """
     for file in CLASSICS.rglob("*.fence"):
         copy = folder / file.relative_to(CLASSICS)
         if not copy.exists():
@@ -128,7 +133,7 @@ def written(case: Case, whole: bool, folder: Path) -> Path:
 
 
 def checked(spec: Path) -> Ran:
-    """Runs the only check of a spec, with the expected verdict. Raises `Failed`."""
+    """Runs the only check of a spec, which must have the expected verdict. Raises `Failed`."""
     command = [*PROGRAM, "check", str(spec), "--workers", "2", "--no-progress"]
     return run(command, environment={"PYTHONPATH": str(ROOT / ".dev")})
 
@@ -138,7 +143,7 @@ def seconds(ran: Ran) -> float:
 
 
 def rows(folder: Path, turns: int) -> Iterator[list[str]]:
-    """The rows of the table, each yielded once it is measured."""
+    """Yields each row of the table as soon as it is measured."""
     for case in CASES:
         alone, decided = written(case, False, folder), written(case, True, folder)
         pairs = [(seconds(checked(alone)), seconds(checked(decided))) for _ in range(turns)]
@@ -152,8 +157,8 @@ def rows(folder: Path, turns: int) -> Iterator[list[str]]:
 
 
 def beside_tlc(folder: Path, turns: int) -> str:
-    """The time TLC takes for the liveness of two-phase commit with two workers, compared with
-    Fencepost.
+    """Compares TLC with Fencepost on the liveness of two-phase commit, with two workers each.
+    Returns a sentence with the times.
 
     Raises `NoTlc`, `Failed`.
     """
@@ -165,7 +170,7 @@ def beside_tlc(folder: Path, turns: int) -> str:
     lines = [line for line in export.configuration.splitlines() if "TypeOK" not in line]
     (folder / "Module.tla").write_text(export.module, encoding="utf-8")
     (folder / "Module.cfg").write_text("\n".join(lines) + "\n", encoding="utf-8")
-    # Runs without `JAVA_OPTIONS`, which favour short runs and would slow this long one.
+    # TLC runs without `JAVA_OPTIONS`: they favour short runs and would slow down this long one.
     java = [tlc.java, "-XX:+UseParallelGC", "-cp", str(tlc.jar)]
     arguments = ["tlc2.TLC", "-workers", "2", "-metadir", str(folder / "own"), "Module"]
     theirs = run([*java, *arguments], folder=folder)

@@ -1,9 +1,9 @@
-"""Random specs by the thousand through several engines: `python -m bench.campaign FIRST COUNT`.
+"""Runs thousands of random specs through several engines: `python -m bench.campaign FIRST COUNT`.
 
-With ``--behaviours`` the specs have fairness and a temporal property. With ``--oracle behaviours``
-or ``--oracle symmetry``, oracles that share no code with the engines give the answers, and some
-runs are disturbed by a signal or a limit (`tests.support.oracle_runs`). Each seed's result is a
-line of a file, so that a campaign can be resumed: seeds already in the file are skipped.
+With ``--behaviours``, the specs have fairness and a temporal property. With ``--oracle behaviours``
+or ``--oracle symmetry``, the engines are compared with oracles that share no code with them, and
+some runs are disturbed by a signal or a limit (`tests.support.oracle_runs`). The result for each
+seed is a line of a file. A campaign can be resumed: seeds already in the file are skipped.
 Disagreements are written to the file and counted at the end.
 """
 
@@ -37,7 +37,9 @@ ENGINES = ("local", "bmc", "induction")
 
 
 def run(text: str, engines: tuple[str, ...], turn: int = 0) -> dict[str, Any]:
-    """The results for a spec: all engines on its first check, `local` alone on the others."""
+    """Returns the results for a spec: all engines run its first check, and `local` alone runs the
+    others.
+    """
     row: dict[str, Any] = {}
     for index, check in enumerate(runs_of(text)):
         assert not problems(check.model), problems(check.model)
@@ -62,7 +64,7 @@ def run(text: str, engines: tuple[str, ...], turn: int = 0) -> dict[str, Any]:
 
 
 def behave(seed: int, engines: tuple[str, ...]) -> dict[str, Any]:
-    """The results for the random spec with a temporal property."""
+    """Returns the results for the random spec with a temporal property that has this seed."""
     asked = by.random_behaviours(seed)
     wanted = by.uninterrupted(asked, "interpreter")
     row: dict[str, Any] = {"verdict": _tried(partial(by.lasso_is_genuine, asked, wanted))}
@@ -74,7 +76,9 @@ def behave(seed: int, engines: tuple[str, ...]) -> dict[str, Any]:
 
 
 def ask_oracle(seed: int, oracle: str) -> dict[str, Any]:
-    """The answers of the oracle and of the engines; machine code runs every other spec."""
+    """Returns the answers of the oracle and of the engines. Machine code runs only every other
+    spec.
+    """
     engines = ORACLE_ENGINES[: 1 + seed % 2]
     try:
         return ORACLES[oracle](seed, engines)
@@ -170,7 +174,7 @@ def main() -> None:
 
 
 def _short(answer: object) -> str:
-    """A value of a row as it is counted; all disagreements count as one value."""
+    """Returns a value of a row as it is counted. All disagreements count as one value."""
     return "DISAGREES" if str(answer).startswith("DISAGREES") else str(answer)
 
 

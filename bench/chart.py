@@ -1,4 +1,4 @@
-"""Curves as a small SVG: lines over a logarithmic axis, each named at its end."""
+"""Draws curves as a small SVG: lines over a logarithmic axis, with a name at the end of each."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def curves(title: str, across: str, series: Mapping[str, Points], limit: float =
         path = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
         parts.append(f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="2"/>')
         names.append((points[-1][1] + 4, name, colour))
-    # From the top down, ordered by the end of the curve.
+    # Places the names from the top down, ordered by the ends of their curves.
     least = 0.0
     for end, name, colour in sorted(names):
         least = max(end, least)
@@ -74,7 +74,7 @@ def _text(x: float, y: float, text: str, anchor: str) -> str:
 
 
 def _short(number: float) -> str:
-    """``2M``, ``500k``."""
+    """Abbreviates a number: ``2M``, ``500k``."""
     for size, letter in ((1e6, "M"), (1e3, "k")):
         if number >= size:
             return f"{number / size:g}{letter}"
@@ -82,6 +82,6 @@ def _short(number: float) -> str:
 
 
 def _step(top: float) -> float:
-    """A round number; four to ten steps of this size make up the axis."""
+    """Returns a round step size that divides the axis into four to ten steps."""
     size = 10.0 ** math.floor(math.log10(top))
     return next(s for s in (size / 5, size / 2, size, 2 * size) if top / s <= 8)

@@ -1,12 +1,13 @@
-"""The table of `docs/classics.md`: the classics, and TLC on the specs that they are ported from.
+"""Generates the table of `docs/classics.md`: measurements of the classics, and of TLC on the specs
+that they are ported from.
 
     python -m bench.classics --examples FOLDER --kafka FOLDER --modules FOLDER --modules FOLDER
-    python -m bench.classics --models raft,btree     measures only these again
+    python -m bench.classics --models raft,btree     measures only these models again
     python -m bench.classics --page                  only rewrites the table
 
 The folders are checkouts of tlaplus/Examples, of Vanlightly/kafka-tlaplus, and of the modules that
-these specs extend, tlaplus/CommunityModules (modules/) and tlaplus/tlapm (library/). Java and Maven
-must be installed: see `bench.tlc_run`. The exit code is 1 if a count differs.
+these specs extend: tlaplus/CommunityModules (modules/) and tlaplus/tlapm (library/). Java and Maven
+must be installed (see `bench.tlc_run`). The exit code is 1 if a count differs.
 """
 
 from __future__ import annotations
@@ -42,10 +43,10 @@ NO_DEADLOCK = (r"\Z", "\nCHECK_DEADLOCK FALSE\n")
 
 @dataclass(frozen=True, slots=True)
 class Original:
-    """A published spec: its folder, the module for TLC, and the configuration, which has the name
-    of the module unless ``name`` is set. ``edits`` of the configuration are pairs of a pattern and
-    its replacement; they leave out parts that are not compared: liveness, symmetry, the search for
-    deadlocks, and settings that this version of TLC does not support.
+    """A published spec: its folder, the module for TLC, and the configuration. The configuration
+    has the name of the module unless ``name`` is set. ``edits`` are pairs of a pattern in the
+    configuration and its replacement. They remove what is not compared: liveness, symmetry, the
+    search for deadlocks, and settings that this version of TLC does not support.
     """
 
     folder: str
@@ -61,7 +62,7 @@ class Original:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A check and its original: the published spec, or the reason why TLC cannot run it."""
+    """A check and its source: the published spec, or a citation if TLC has nothing to run."""
 
     model: str
     check: str
@@ -119,7 +120,9 @@ ROWS = (
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """Counts, and processor seconds (user and system) of Fencepost and, if it ran, of TLC."""
+    """The counts, and the processor seconds (user and system) of Fencepost and, if it ran, of
+    TLC.
+    """
 
     distinct: int
     generated: int
@@ -129,11 +132,11 @@ class Figures:
 
 
 class Differs(Exception):
-    """TLC's counts differ; the argument says how."""
+    """TLC's counts differ from those of Fencepost; the argument describes the difference."""
 
 
 def measured(row: Row, tlc: Tlc, folders: Mapping[str, Path], modules: Sequence[Path]) -> Figures:
-    """Runs a check and its original. Raises `Differs`, `Failed`, `Broken`."""
+    """Runs a check and the published spec. Raises `Differs`, `Failed`, `Broken`."""
     ours = fence.check(row.task, 1)
     counts = ours.distinct, ours.generated, ours.depth
     original = row.source
@@ -162,14 +165,14 @@ def _seconds(ran: Ran) -> float:
 
 
 def kept() -> dict[str, Figures]:
-    """The last measurements, by check."""
+    """Returns the last measurements by check."""
     if not KEPT.is_file():
         return {}
     return {key: Figures(**figures) for key, figures in json.loads(KEPT.read_text("utf-8")).items()}
 
 
 def table(measurements: Mapping[str, Figures]) -> str:
-    """The table in Markdown; a row without a measurement has no figures."""
+    """Returns the table in Markdown. Rows without a measurement have no figures."""
     lines = [line(HEAD), line(["---"] * 3 + ["---:"] * 5)]
     for row in ROWS:
         figures = measurements.get(row.key)

@@ -1,7 +1,8 @@
-"""Lines of code without blanks, comments and docstrings: ``python -m bench.code_lines``.
+"""Counts lines of code without blank lines, comments and docstrings: ``python -m
+bench.code_lines``.
 
-A line counts if a token of code begins or ends on it. A docstring is any string used as a
-statement, also after a constant.
+A line counts if it contains any part of a code token. Any string used as a statement counts as a
+docstring, even one that follows a constant.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ LAYOUT = (
 
 
 def lines(path: Path) -> tuple[int, int]:
-    """The numbers of code lines and of docstring lines in a file."""
+    """Returns the number of code lines and the number of docstring lines in a file."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
     strings = {number for node in ast.walk(tree) for number in _docstring(node)}
     code: set[int] = set()

@@ -1,13 +1,14 @@
-"""A synthetic day of brokers (`bench.day`), compared with the model by Spark, and a part of it by
-separate processes.
+"""Compares a synthetic day of brokers (`bench.day`) with the model, using Spark, and a part of the
+day also using separate processes.
 
     python -m bench.conformance --histories 1000
     python -m bench.conformance --histories 100000 --sample 20000 --spark local[2] --write
 
-Prints a Markdown table with, for each way to compare, the number of histories, wall time and
-processor time in seconds, and the peak memory; also the throughput of Spark relative to separate
-processes that share the histories. Exactly the damaged histories must be rejected, and no verdict
-may be unknown. On a busy machine, only the processor seconds are meaningful.
+Prints a Markdown table that has, for each way to compare, the number of histories, the wall time
+and processor time in seconds, and the peak memory. It also prints the throughput of Spark relative
+to that of the separate processes, which divide the histories among themselves. Exactly the damaged
+histories must be rejected, and no verdict may be unknown. On a busy machine, only the processor
+seconds are meaningful.
 
 `--write` saves the measurements in `bench/results` and puts the table into docs/conformance.md.
 """
@@ -43,8 +44,8 @@ FOUND = re.compile(r"^  (producer-\d+)(?:  |: )not allowed", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One way to compare histories: their number, wall time and processor time in seconds, and the
-    peak memory of each kind of process, in bytes.
+    """One way to compare histories: the number of histories, wall time and processor time in
+    seconds, and the peak memory of each kind of process, in bytes.
     """
 
     way: str
@@ -64,7 +65,7 @@ class Row:
 
 
 def compared(way: str, folder: Path, day: Day, *runs: Sequence[str]) -> Row:
-    """Runs the command once for each row of arguments, all concurrently."""
+    """Runs the command once for each list of arguments in ``runs``, all concurrently."""
     began = time.monotonic()
     running = [
         subprocess.Popen(
@@ -76,8 +77,8 @@ def compared(way: str, folder: Path, day: Day, *runs: Sequence[str]) -> Row:
         for number, words in enumerate(runs)
     ]  # fmt: skip
     families = [Family(process.pid) for process in running]
-    # The resource use of a process stays readable until it is waited for, so sample once more at
-    # the end.
+    # The resource use of a process can be read until the process is waited for, so one more sample
+    # is taken at the end.
     while any(_is_running(process.pid) for process in running):
         for family in families:
             family.look()
@@ -107,7 +108,9 @@ def compared(way: str, folder: Path, day: Day, *runs: Sequence[str]) -> Row:
 
 @dataclass(frozen=True, slots=True)
 class Measurements:
-    """The measurements, with date and machine; ``load`` is the load average before."""
+    """The measurements, with their date and machine. ``load`` is the load average before the
+    runs.
+    """
 
     machine: Machine
     when: str
@@ -146,14 +149,14 @@ HEAD = """\
 
 
 def kept() -> Measurements:
-    """The last saved measurements."""
+    """Returns the last saved measurements."""
     values = json.loads(RESULTS.read_text(encoding="utf-8"))
     machine, rows = Machine(**values.pop("machine")), [Row(**row) for row in values.pop("rows")]
     return Measurements(machine=machine, rows=rows, **values)
 
 
 def page(text: str, measurements: Measurements) -> str:
-    """The page with the measurements in the marked section."""
+    """Returns the page with the measurements in the marked section."""
     return filled(text, "python -m bench.conformance --write", measurements.text)
 
 
@@ -162,7 +165,7 @@ def _is_running(process: int) -> bool:
 
 
 def named(day: Day) -> list[str]:
-    """The files of a day, as arguments."""
+    """Returns the files of a day as command-line arguments."""
     return [str(path) for portion in day.portions for path in portion.paths]
 
 

@@ -1,18 +1,18 @@
-"""Damage that the mappings of Kafka do not notice: damages each line of the recordings in every
-small way, one at a time, and judges the affected history again.
+"""Finds damage that the mappings of Kafka do not notice: damages each line of the recordings in
+every small way, one change at a time, and judges the affected history again.
 
     python -m bench.damage --logs
     python -m bench.damage --answers --part 20
 
-A line is left out, duplicated, or exchanged with the next one of its source and history; each
-number is increased or decreased by one, each member of an enum replaced by another, each list
-shortened by an element. Fields that give the order of lines (`rising`, `not falling`) would reveal
-most damage alone, so they are left out first; damaged histories that are then allowed are judged
-once more with them.
+A line is left out, duplicated, or exchanged with the next line that has the same source and
+history. Each number is increased or decreased by one, each member of an enum is replaced by each
+other member, and each list loses an element. Fields that give the order of lines (`rising`, `not
+falling`) would by themselves reveal most damage, so they are left out at first; damaged histories
+that are then allowed are judged once more with these fields.
 
-Prints a Markdown table with, for every kind of damage, the number of trials, how many were allowed
-without and with these fields, how many were unknown, how many left events that belong to no
-history, and the first lines with any of these results. `--part N` tries one damage in N, chosen by
+Prints a Markdown table that has, for every kind of damage, the number of trials, how many were
+allowed without and with these fields, how many were unknown, how many left events that belong to no
+history, and the first lines with any of these results. `--part N` tries one change in N, chosen by
 a seed. Fields that the mapping does not name are not tried, since nothing reads them.
 """
 
@@ -62,7 +62,7 @@ Event = dict[str, Json]
 
 @dataclass(frozen=True, slots=True)
 class Damage:
-    """A damaged line, by its number in the file, and the lines that replace it."""
+    """A damaged line: its number in the file, and the lines that replace it."""
 
     kind: str
     number: int
@@ -80,7 +80,7 @@ class Row:
 
 
 class Recording:
-    """A recording and its mapping in machine code."""
+    """A recording, with its mapping compiled to machine code."""
 
     def __init__(self, spec: str, check: str, file: str) -> None:
         program = load(ROOT / "models" / "kafka" / f"{spec}.fence")
@@ -108,7 +108,7 @@ class Recording:
         return located
 
     def key(self, event: LocatedEvent) -> object:
-        """The key of an event's history."""
+        """Returns the key of the history that an event belongs to, or None."""
         if event.key is not None or self.recording.key is None:
             return event.key
         return next(
@@ -116,14 +116,14 @@ class Recording:
         )
 
     def kind(self, number: int) -> str:
-        """The kind of a line."""
+        """Returns the kind of a line."""
         event = self.events[number]
         name = event.get("kind", event.get("state"))
         offsets = str(event.get("source", "")).startswith("__consumer_offsets")
         return f"{name} of offsets" if offsets else f"{name}"
 
     def damages(self) -> Iterator[Damage]:
-        """All damages to the lines of this recording."""
+        """Yields every way to damage the lines of this recording."""
         last: dict[tuple[object, object], int] = {}
         for number, event in enumerate(self.events):
             kind = self.kind(number)
@@ -160,8 +160,8 @@ class Recording:
                 yield Damage(f"{kind}: {name} {change}", number, (event | {name: other},))
 
     def verdict(self, damage: Damage, ordered: bool) -> str:
-        """The verdict on the damaged recording, with or without the fields that order its lines:
-        the worst of the changed histories.
+        """Judges the damaged recording, with or without the fields that order its lines. Returns
+        the worst verdict on the histories that changed.
         """
         try:
             instead = [self._located(event) for event in damage.lines]
@@ -196,7 +196,7 @@ def _bare(located: LocatedEvent) -> LocatedEvent:
 
 
 def _others(value: Json, kind: object) -> Iterator[tuple[str, Json]]:
-    """Other values for a field, with a name for the change."""
+    """Yields other values for a field, each preceded by a name for the change."""
     if isinstance(value, bool):
         yield "turned", not value
     elif isinstance(value, int):

@@ -1,11 +1,10 @@
-"""Damaged specs by the thousand through check, fmt and the language server.
+"""Runs thousands of damaged specs through check, fmt and the language server.
 
     python -m bench.damaged_specs FIRST COUNT --file damaged.jsonl
 
-Specs run in a child process, a batch in each, with limits on memory and processor time. Each seed's
-result is a line of the file, so that a campaign continues where it was stopped. Each distinct
-failure is printed with a shrunk spec, and the totals at the end. The exit code is 1 if there are
-failures.
+Specs run in batches, each in a child process with limits on memory and processor time. The result
+for each seed is a line of the file, so that a campaign can be resumed. Prints each distinct failure
+with a shrunk spec, and the totals at the end. The exit code is 1 if there are failures.
 """
 
 from __future__ import annotations
@@ -34,20 +33,22 @@ from tests.support.damaged_specs import Damaged, damaged
 from tests.support.processes import environment
 
 BATCH = 500
-"""Specs for one child process."""
+"""Number of specs that one child process tries."""
 MEMORY = 6 << 30
-"""Bytes of address space of a child."""
+"""Address space of a child process, in bytes."""
 SECONDS = 20
-"""Processor time that a phase of a spec may take."""
+"""Maximum processor time of one phase of a spec, in seconds."""
 COMMAND = (sys.executable, "-m", "bench.damaged_specs", "--child")
 WALL_SECONDS = 180.0
-"""Time after which a phase counts as hanging, regardless of the load of the machine."""
+"""A phase that takes this long, in seconds of wall time, counts as hanging, regardless of the
+machine's load.
+"""
 LOCAL_EVERY = 100
-"""One spec of this many is checked by machine code."""
+"""One in this many specs is checked by machine code."""
 PROCESS_EVERY = 200
-"""One spec of this many is also checked by the command in a separate process."""
+"""One in this many specs is also checked by the command in a separate process."""
 MAX_ATTEMPTS = 400
-"""Limit of the number of texts tried to shrink a failure."""
+"""Maximum number of texts that are tried to shrink a failure."""
 SHRINKING_SECONDS = 90
 
 Row = dict[str, Any]
@@ -55,7 +56,7 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """A spec for the child: the damaged spec of a seed, or this text instead."""
+    """A spec for the child process: the damaged spec of a seed, or ``text`` instead of it."""
 
     seed: int
     text: bytes | None = None
@@ -81,14 +82,16 @@ class Task:
 
 
 def child() -> None:
-    """Tries the specs of the tasks from standard input; writes a line for each phase and result."""
+    """Tries the specs of the tasks read from standard input. Writes a line for each phase and for
+    each result.
+    """
     output = os.fdopen(os.dup(1), "wb", buffering=0)
     os.dup2(2, 1)
     os.setsid()
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    # Profiling time is the processor time of the whole process. Its signal ends it, after the
-    # stacks of all threads are written.
+    # Profiling time is the processor time of the whole process. Its signal ends the process, after
+    # the stacks of all threads have been written.
     faulthandler.enable(all_threads=True)
     faulthandler.register(signal.SIGPROF, all_threads=True, chain=True)
     gc.freeze()
@@ -122,7 +125,7 @@ def child() -> None:
 
 
 class Child:
-    """A child process that tries specs; it is replaced after a crash and after each batch."""
+    """A child process that tries specs. It is replaced after a crash and after each batch."""
 
     def __init__(self, words: Sequence[str] = COMMAND, patience: float = WALL_SECONDS) -> None:
         self._words = words
@@ -132,7 +135,7 @@ class Child:
         self._left = 0
 
     def run(self, task: Task) -> Row:
-        """The result for a spec; the death of the process is a failure."""
+        """Returns the result for a spec. If the process dies, that counts as a failure."""
         if self._left == 0:
             self.close()
         if self._process is None:
@@ -160,7 +163,9 @@ class Child:
             return self._died(phase, "")
 
     def close(self) -> None:
-        """Closes the standard input of the process and waits for its end; kills it on timeout."""
+        """Closes the standard input of the process and waits for the process to end; kills it after
+        a timeout.
+        """
         if self._process is None:
             return
         assert self._process.stdin is not None
@@ -173,7 +178,7 @@ class Child:
         self._release()
 
     def _release(self) -> None:
-        """Closes the files and handles of an ended process."""
+        """Closes the files of a process that has ended."""
         process = self._process
         assert process is not None
         for file in (process.stdin, process.stdout, self._errors):
@@ -195,7 +200,7 @@ class Child:
         self._left = BATCH
 
     def _line(self, stream: IO[bytes]) -> bytes | None:
-        """The next line, empty at the end; None on timeout."""
+        """Returns the next line, an empty line at the end, or None after a timeout."""
         with selectors.DefaultSelector() as selector:
             selector.register(stream, selectors.EVENT_READ)
             return stream.readline() if selector.select(self._patience) else None
@@ -204,7 +209,7 @@ class Child:
         process = self._process
         assert process is not None
         if kind:
-            # Asks for the stacks of all threads, then for the end.
+            # Requests the stacks of all threads; the signal then ends the process.
             process.send_signal(signal.SIGPROF)
         try:
             code = process.wait(10)
@@ -223,12 +228,12 @@ class Child:
 
 
 def _file() -> IO[bytes]:
-    """An anonymous file, deleted with its last user."""
+    """Returns an anonymous file, which is deleted with its last user."""
     return os.fdopen(os.memfd_create("errors"), "w+b")
 
 
 def shrunk(text: bytes, fails: Callable[[bytes], bool], seconds: float) -> bytes:
-    """A part of the text with the same failure: first without lines, then without parts of
+    """Returns a part of the text with the same failure: first removes lines, then parts of
     lines.
     """
     end = time.monotonic() + seconds
@@ -255,7 +260,7 @@ def shrunk(text: bytes, fails: Callable[[bytes], bool], seconds: float) -> bytes
 
 
 def shrunk_failure(tries: Child, seed: int, failure: Failure) -> bytes:
-    """A small text with the same failure as the spec of a seed."""
+    """Returns a small text that fails like the spec of a seed."""
     text = Task(seed).spec.text
     if failure.phase not in PHASES:
         return text
@@ -269,7 +274,9 @@ def shrunk_failure(tries: Child, seed: int, failure: Failure) -> bytes:
 
 
 def tried(first: int, count: int, path: Path) -> Iterator[Row]:
-    """The rows of the seeds, from the file or from a new run, which is appended to the file."""
+    """Yields a row for each seed, read from the file or produced by a new run. New rows are
+    appended to the file.
+    """
     done: dict[int, Row] = {}
     if path.exists():
         for line in path.read_text(encoding="utf-8").splitlines():
@@ -300,7 +307,7 @@ def tried(first: int, count: int, path: Path) -> Iterator[Row]:
 
 
 def keys(row: Row) -> set[str]:
-    """The keys of the failures of a row."""
+    """Returns the keys of the failures in a row."""
     return {Failure(**fields).key for fields in row["failures"]}
 
 
@@ -315,7 +322,7 @@ def main() -> None:
         try:
             child()
         finally:
-            # Exits without waiting for the threads of a server that was not shut down.
+            # Exits without waiting for the threads of servers that were not shut down.
             os._exit(0)
     parser = argparse.ArgumentParser(prog="python -m bench.damaged_specs", description=__doc__)
     parser.add_argument("first", type=int)
@@ -329,7 +336,7 @@ def main() -> None:
         specs, seconds, worked = specs + 1, seconds + row["seconds"], worked + row["worked"]
         kinds.update(row["kinds"])
         codes.update(f"{phase} {code}" for phase, code in row["codes"].items())
-        # A fault that shows in several phases counts as one failure.
+        # A fault that occurs in several phases counts as one failure.
         for key in keys(row):
             failures[key] += 1
             seeds.setdefault(key, row["seed"])

@@ -1,11 +1,11 @@
-"""A synthetic day of brokers: random runs of `models/broker_day.fence` in machine code, written
-like the logs of `fencepost record kafka`, with a few of them damaged.
+"""Generates a synthetic day of brokers: random runs of `models/broker_day.fence` in machine code,
+written like the logs of `fencepost record kafka`, with a few of them damaged.
 
     python -m bench.day --histories 100000 --out DIR
 
-Histories are generated in independent portions of `PORTION`, so several processes produce the same
-day as a single process. Each portion has one file for the coordinator's log and one for the
-partitions; both interleave the entries of its histories.
+Histories are generated in independent portions of `PORTION`, so that several processes produce the
+same day as a single process. Each portion has one file for the coordinator's log and one for the
+partitions' logs; both interleave the entries of its histories.
 """
 
 from __future__ import annotations
@@ -45,20 +45,22 @@ DAMAGED = 20
 PORTION = 250
 """Number of histories in a portion."""
 INSTEAD = 1 << 32
-"""Added to the number of a run to get a replacement."""
+"""Added to the number of a run to get the number of its replacement."""
 BATCH = 10
-"""Number of entries of a history that are written in succession."""
+"""Number of entries of a history that are written consecutively."""
 WEIGHTS = {
     "logged_one": 1 << 31, "answered": 1 << 10, "begin": 4, "produce": 200, "produce_late": 16,
     "produce_again": 16, "end": 24, "end_late": 4, "abort_timed_out_transaction": 1,
 }  # fmt: skip
-"""Relative frequencies of actions. An appended entry is visible at once."""
+"""Relative frequencies of actions. The weight of `logged_one` makes an appended
+entry visible at once, almost always.
+"""
 DEFAULT_WEIGHT = 1 << 10
 
 
 class Runs:
-    """Random runs, identified by number, as events of a transactional id. A request starts only
-    while at most ``under_way`` messages are in flight.
+    """Random runs, identified by number, converted to the events of a transactional id. A request
+    starts only while at most ``under_way`` messages are in flight.
     """
 
     def __init__(self, seed: int, under_way: int) -> None:
@@ -91,7 +93,7 @@ class Runs:
         self._known: dict[tuple[int, ...], Event] = {}
 
     def events(self, number: int) -> list[Event]:
-        """The log entries of one run, in the order of appending."""
+        """Returns the log entries of one run, in the order of appending."""
         walked = self._walker.run(self._code, number, 1)
         assert not walked.problems, walked.problems
         path = self._walker.path()
@@ -101,7 +103,8 @@ class Runs:
         for entry in zip(*columns, strict=True):
             if entry[0]:
                 if before:
-                    # About one run in some hundred thousand continues before an entry is received.
+                    # In about one of several hundred thousand runs, the run continues before an
+                    # entry is received.
                     return self.events(number + INSTEAD)
                 event = self._known.get(entry)
                 if event is None:
@@ -112,7 +115,9 @@ class Runs:
         return events[:EVENTS]
 
     def _event(self, words: Sequence[int]) -> Event:
-        """A log entry. Producer ids and the transactional id are those of the model."""
+        """Converts a log entry to an event. Its producer ids and transactional id are those of the
+        model.
+        """
         entry = cast("tuple[Any, ...]", read(self._entries, words, self._first))
         variant = self._entries.variants[cast("int", entry[0])]
         kind = variant.fields[0].type
@@ -128,7 +133,9 @@ class Runs:
 
 
 def _fields(kind: Record, value: Sequence[Any]) -> Event:
-    """The fields of an entry as a line has them; the sender is not in a log."""
+    """Returns the fields of an entry in the form that they have in a line. The sender is left out,
+    since logs do not contain it.
+    """
     fields: Event = {}
     for item, part in zip(kind.fields, value, strict=True):
         if isinstance(item.type, Record):
@@ -140,7 +147,7 @@ def _fields(kind: Record, value: Sequence[Any]) -> Event:
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """The entries of one transactional id; ``hurt`` if they were damaged."""
+    """The entries of one transactional id. ``hurt`` is set if they were damaged."""
 
     key: str
     events: list[Event]
@@ -153,7 +160,9 @@ def _runs(seed: int, under_way: int) -> Runs:
 
 
 def history(number: int, count: int, seed: int, under_way: int = 0) -> History:
-    """History ``number`` of a day of ``count``, `DAMAGED` of them damaged at regular intervals."""
+    """Returns history ``number`` of a day of ``count``. At regular intervals, `DAMAGED` of the
+    histories are damaged.
+    """
     runs, every = _runs(seed, under_way), max(1, count // DAMAGED)
     turn = number // every
     hurt = number % every == 0 and turn < DAMAGED
@@ -162,7 +171,7 @@ def history(number: int, count: int, seed: int, under_way: int = 0) -> History:
         events = [_named(event, key, number) for event in runs.events(run)]
         if not hurt:
             return History(key, events, hurt)
-        # Not at the end, where more could have followed.
+        # Damages only the early part, since at the end more entries could have followed.
         early, rest = events[: EVENTS * 3 // 4], events[EVENTS * 3 // 4 :]
         with suppress(IndexError):
             DAMAGE[turn % len(DAMAGE)](random.Random(f"{seed} {number}"), early)
@@ -171,7 +180,7 @@ def history(number: int, count: int, seed: int, under_way: int = 0) -> History:
 
 
 def _named(event: Event, key: str, number: int) -> Event:
-    """An entry as a recorder writes it."""
+    """Returns an entry in the form that a recorder writes."""
     line = {**event, "producer_id": 10 * number + event["producer_id"]}
     if "state" in line:
         source = f"__transaction_state-{number % 50}"
@@ -182,8 +191,8 @@ def _named(event: Event, key: str, number: int) -> Event:
 
 
 def write(folder: Path, first: int, histories: Sequence[History], seed: int) -> list[Path]:
-    """Writes the interleaved entries of ``histories``; ``first`` is the number of the first of
-    them.
+    """Writes the entries of ``histories``, interleaved. ``first`` is the number of the first
+    history.
     """
     chance = random.Random(f"{seed} {first} mixed")
     queues = [iter(history.events) for history in histories]
@@ -205,7 +214,7 @@ def write(folder: Path, first: int, histories: Sequence[History], seed: int) -> 
 @dataclass(frozen=True, slots=True)
 class Portion:
     """A part of a day: the numbers of histories and events, the files, the keys of the damaged
-    histories, and the processor seconds it took.
+    histories, and the processor seconds that generating it took.
     """
 
     histories: int
@@ -217,11 +226,11 @@ class Portion:
 
 @dataclass(frozen=True, slots=True)
 class Day:
-    """Files of a day, portion by portion, with the keys of the histories that are damaged."""
+    """A day as files, portion by portion, and the processor seconds that generating it took."""
 
     portions: list[Portion]
     seconds: float
-    """Processor seconds of all processes."""
+    """Processor seconds of all processes together."""
 
     @property
     def hurt(self) -> set[str]:

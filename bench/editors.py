@@ -1,9 +1,9 @@
 """Runs Neovim and Emacs without a screen, set up as docs/editor.md describes.
 
-`python -m bench.editors` uses the programs `nvim` and `emacs` on the path, or those of `--nvim
-PATH` and `--emacs PATH`. It opens a spec with a mistake and does what a user does: reads the
-diagnostic, applies its quick fix, asks for the meaning of a name, renames it, formats, and runs a
-check.
+`python -m bench.editors` uses the programs `nvim` and `emacs` on the path, or those given with
+`--nvim PATH` and `--emacs PATH`. It opens a spec with a mistake and acts like a user: it reads the
+diagnostic, applies its quick fix, asks for the meaning of a name, renames it, formats the spec, and
+runs a check.
 """
 
 from __future__ import annotations
@@ -45,14 +45,14 @@ check low:
 
 
 def snippet(language: str) -> str:
-    """The lines to copy for an editor, from its section of the page."""
+    """Returns the lines to copy for an editor, from its section of the page."""
     text = (HERE.parent / "docs" / "editor.md").read_text(encoding="utf-8")
     (lines,) = re.findall(rf"^```{language}\n(.*?)^```", text, re.M | re.S)
     return str(lines)
 
 
 def driven(words: list[str], folder: Path) -> dict[str, Any]:
-    """The editor's record of what it displayed."""
+    """Runs an editor, and returns its record of what it displayed."""
     spec, out = folder / "spec.fence", folder / "out.json"
     spec.write_text(SPEC, encoding="utf-8")
     commands = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
@@ -106,7 +106,7 @@ def main() -> int:
         if options.emacs:
             (folder / "init.el").write_text(snippet("elisp"), encoding="utf-8")
             shutil.copy(HERE / "editors.el", folder / "drive.el")
-            # Debian packages eglot separately for Emacs versions without it.
+            # In Debian, eglot is a separate package for Emacs versions that do not include it.
             words = [options.emacs, "--batch", "--eval", "(package-initialize)"]
             words += ["-l", "init.el", "-l", "drive.el"]
             good &= judged("Emacs", driven(words, folder))

@@ -1,6 +1,7 @@
-"""``python -m bench.errors_page``: docs/errors.md with the titles and texts of the table of codes.
+"""``python -m bench.errors_page`` updates docs/errors.md with the titles and texts from the table
+of codes.
 
-Text after the first example of a code is written by hand and stays.
+The text from the first example of a code onwards is written by hand and is preserved.
 """
 
 from __future__ import annotations
@@ -13,12 +14,12 @@ from fencepost.spec.text.codes import codes
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "errors.md"
 PARTS = re.compile(r"^(?=##)", re.M)
-"""Start of the part of a section or a code."""
+"""Matches the start of a section or of the part for a code."""
 
 
 def updated_page(page: str) -> str:
-    """The page with exactly one part for each code. A new part follows that of the previous
-    code.
+    """Returns the page with exactly one part for each code. A new part follows the part of the
+    previous code.
     """
     old = {code_of(part): part for part in PARTS.split(page)}
     every = list(codes())
@@ -35,7 +36,7 @@ def updated_page(page: str) -> str:
 
 
 def code_of(part: str) -> str:
-    """The code of a part of the page, or ""."""
+    """Returns the code that a part of the page describes, or "" if it describes none."""
     heading = re.match(r"### (F\d{3})\b", part)
     return heading[1] if heading else ""
 

@@ -1,6 +1,6 @@
-"""Resource use of a process and its descendants, sampled while they run.
+"""Samples the resource use of a process and its descendants while they run.
 
-For use where no parent accounts for them: Spark's driver starts Java, which starts workers. Use
+This is needed if no parent accounts for them: Spark's driver starts Java, which starts workers. Use
 between the last sample and the end of a process is not counted.
 """
 
@@ -17,8 +17,8 @@ TICK = 1 / os.sysconf("SC_CLK_TCK")
 
 @dataclass(slots=True)
 class Family:
-    """A process, by its id, and its descendants: processor seconds, and the peak memory of each
-    kind, in bytes.
+    """A process, given by its id, and its descendants: their processor seconds, and the peak memory
+    of each kind of process, in bytes.
     """
 
     root: int
@@ -53,7 +53,7 @@ class Family:
 
 
 def _stat(process: int) -> tuple[str, list[str]]:
-    """The name of a process, and the fields of its `stat` after the name."""
+    """Returns the name of a process, and the fields of its `stat` file that follow the name."""
     name, _, rest = Path(f"/proc/{process}/stat").read_text(encoding="utf-8").rpartition(")")
     return name.partition("(")[2], rest.split()
 

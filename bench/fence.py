@@ -1,4 +1,4 @@
-"""Runs ``fencepost check`` as users do: in a separate process without cached code."""
+"""Runs ``fencepost check`` as users do: in a separate process, without cached code."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ class Task:
     spec: Path
     check: str
     name: str
-    """The name in tables."""
+    """The name that tables show."""
 
 
 @dataclass(frozen=True, slots=True)
 class CheckResult:
-    """The results in the report of a check."""
+    """The results from the report of a check."""
 
     ran: Ran
     verdict: str
@@ -38,7 +38,7 @@ class CheckResult:
 
 
 def command(task: Task, workers: int, program: Sequence[str] = PROGRAM) -> list[str]:
-    """The command that checks a task."""
+    """Returns the command that checks a task."""
     choice = ["--check", task.check, "--workers", str(workers)]
     return [*program, "check", str(task.spec), *choice, "--no-progress", "--format", "json"]
 
@@ -51,8 +51,8 @@ def check(
     inconclusive: bool = False,
     checkout: Path = ROOT,
 ) -> CheckResult:
-    """Runs a check with the modules of a checkout. Raises `Failed` if the result is not as
-    expected, or if the check was cut short without ``inconclusive``.
+    """Runs a check with the modules of a checkout. Raises `Failed` if the result is not the
+    expected one, or if the check was cut short and ``inconclusive`` is not set.
     """
     modules = str(checkout / ".dev") if program is PROGRAM else ""
     codes = (INCONCLUSIVE,) if inconclusive else (0,)
@@ -72,10 +72,10 @@ def check(
 
 
 def surroundings(cache: str, modules: str = str(ROOT / ".dev")) -> dict[str, str]:
-    """The environment of a run: ``modules`` on the path (default: this checkout) and an empty
-    folder for caches.
+    """Returns the environment of a run: ``modules`` on the path (by default those of this checkout)
+    and an empty folder for caches.
 
-    Python writes bytecode, which is its default.
+    Lets Python write bytecode, which is its default.
     """
     return {
         "PYTHONDONTWRITEBYTECODE": "",
