@@ -80,7 +80,7 @@ def _first(account: Account, limit: Limit | None) -> Outcome:
         return outcome
     first, counted = problems[0], outcome.statistics
     finding = Finding(VERDICTS[first.rank], first.number, first.depth, None)
-    # The step that fails belongs to a level without states.
+    # A failing step belongs to the next level, which has no states yet.
     depth = max(counted.depth, first.depth)
     levels = (*counted.levels, *[0] * (depth - counted.depth))
     statistics = replace(counted, depth=depth, levels=levels)

@@ -1,7 +1,7 @@
 """The state graph of a finished search: numbered states, predicates, and rows of steps.
 
-States are numbered from 0 in the order of their levels. Machine code computes the steps again, for
-states in the graph only.
+States are numbered from 0 in the order of their levels. Machine code computes the steps again, but
+only for states in the graph.
 """
 
 from __future__ import annotations
@@ -34,22 +34,27 @@ _T = TypeVar("_T")
 CHUNK = 2048
 """The number of states per call of machine code."""
 STEP_BATCH = 1 << 14
-"""The same for calls that follow steps."""
+"""The number of states per call that numbers states or follows steps."""
 MIN_ROOM = 1 << 16
-"""The initial bytes for steps."""
+"""The minimum size of the memory for steps, and its minimum growth, in bytes."""
 PLACE_BYTES = 4
-"""The bytes of an entry of `StateGraph.places`."""
+"""The size of an entry of `StateGraph.places` in bytes."""
 CHOOSE_BYTES, GATHER_BYTES = 10, 26
-"""The bytes per state while some states are selected, and while targets are gathered."""
+"""The memory in bytes per state while some states are selected, and per target while targets are
+gathered.
+"""
 NARROW_BITS = 32
-"""A step takes four bytes if state and unit together fit into this number of bits."""
+"""A step takes four bytes if the numbers of its target and its unit together fit into this many
+bits.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Units:
-    """The units of fairness. ``first`` is the first unit of each action, numbered from 1 (0: the
-    action has none); ``several`` tells whether the action has a unit for each instance or first
-    choice. ``count`` is their number; ``strong`` the strongly fair ones, numbered from 0.
+    """The fairness units. ``first`` holds the first unit of each action, numbered from 1, or 0 if
+    the action has no unit. ``several`` tells whether an action has a unit for each instance or
+    first choice. ``count`` is the number of units. ``strong`` holds the strongly fair units,
+    numbered from 0.
     """
 
     first: Sequence[int]
@@ -63,11 +68,11 @@ class Units:
         return max(1, -(-self.count // 64))
 
     def bits(self, strong: bool) -> Words:
-        """Words with the bits of the units that are strong, or of those that are not."""
+        """Returns words with the bits of the strong units, or of the other units."""
         return self.words(unit for unit in range(self.count) if (unit in self.strong) is strong)
 
     def words(self, units: Iterable[int]) -> Words:
-        """Words with the bits of some units."""
+        """Returns words with the bits of some units."""
         bits = np.zeros(self.width, np.uint64)
         for unit in units:
             bits[unit // 64] |= np.uint64(1 << unit % 64)
@@ -75,8 +80,8 @@ class Units:
 
 
 class StateGraph:
-    """The first ``levels`` levels of an explorer's states. ``starts`` has the first number of each
-    level, and at the end the number of all states. Raises `Exhausted`.
+    """The first ``levels`` levels of an explorer's states. ``starts`` holds the number of the first
+    state of each level, and then the number of all states. Raises `Exhausted`.
     """
 
     def __init__(self, explorer: Explorer, memory: Memory, size: int, levels: int) -> None:
@@ -97,33 +102,37 @@ class StateGraph:
         self.states = self.starts[-1]
 
     def zeros(self, width: int) -> Words:
-        """``width`` words for each state, freed with the array. Raises `Exhausted`."""
+        """Returns ``width`` zero words for each state. Their memory is freed with the array. Raises
+        `Exhausted`.
+        """
         region = self.memory.take(8 * width * self.states)
-        # Untouched pages would let later allocations seem to fit when memory is weighed.
+        # With untouched pages, later allocations would seem to fit when memory is weighed.
         self.memory.touch(region)
         room = words(region.address, width * self.states)
         weakref.finalize(room, self.memory.give, region)
         return np.ctypeslib.as_array(room).reshape(self.states, width)
 
     def places(self) -> Numbers:
-        """An array of -1 for each state, as used by `Rows.inside`. Raises `Exhausted`."""
+        """Returns an array of -1 for each state, as `Rows.inside` needs it. Raises `Exhausted`."""
         self.memory.afford(PLACE_BYTES * self.states)
         return np.full(self.states, -1, np.int32)
 
     # ------------------------------------------------------------ states
 
     def packed(self, number: int) -> Packed:
-        """The packed state with a number."""
+        """Returns the packed state with a number."""
         return tuple(words(self.address(number), self._size))
 
     def address(self, number: int) -> int:
-        """The address of a state."""
+        """Returns the address of a state."""
         piece = int(np.searchsorted(self._firsts, number, side="right")) - 1
         address, _, first = self._pieces[piece]
         return address + (number - first) * self._bytes
 
     def copied(self, numbers: Ids) -> Words:
-        """The packed states with some ascending numbers, contiguous."""
+        """Returns the packed states with the given numbers, which must be ascending, in one
+        contiguous array.
+        """
         packed = np.empty((len(numbers), self._size), np.uint64)
         pieces = np.searchsorted(self._firsts, numbers, side="right") - 1
         ends = np.flatnonzero(np.diff(pieces, append=-1)) + 1
@@ -140,11 +149,11 @@ class StateGraph:
         return np.array([first for _, _, first in self._pieces], np.int64)
 
     def level(self, number: int) -> int:
-        """The distance of a state from the initial states, in steps."""
+        """Returns the distance of a state from the initial states, in steps."""
         return int(np.searchsorted(np.asarray(self.starts), number, side="right")) - 1
 
     def find(self, state: Packed) -> int | None:
-        """The number of a state, or None if it has none."""
+        """Returns the number of a state, or None if the state has no number."""
         self.number(None)
         words_of_state = (ctypes.c_uint64 * self._size)(*state)
         entry = ctypes.c_uint64()
@@ -153,7 +162,7 @@ class StateGraph:
         return entry.value - 1 if entry.value else None
 
     def labels(self, predicates: int) -> Words:
-        """The predicates that hold in each state, as bits."""
+        """Returns the bits of the predicates that hold in each state."""
         width = max(1, -(-predicates // 64))
         labels = self.zeros(width)
         start = labels.ctypes.data
@@ -169,8 +178,8 @@ class StateGraph:
     # ------------------------------------------------------------ numbers
 
     def number(self, wanted: npt.NDArray[np.bool_] | None) -> None:
-        """Stores the numbers of all states, or of the ``wanted`` ones, next to the entries of the
-        visited sets.
+        """Stores the numbers of all states, or only of the ``wanted`` states, next to the entries
+        of the visited sets.
         """
         if self._all_numbered:
             return
@@ -194,7 +203,7 @@ class StateGraph:
         self.explorer.share(note, self.states >= CHUNK)
 
     def _make_room(self) -> None:
-        """Prepares workers for looking up states."""
+        """Prepares the workers for looking up states."""
         workers = self.explorer.workers
         peers = (ctypes.c_uint64 * len(workers))(*(w.get(Word.TABLES) for w in workers))
         bases: list[int] = []
@@ -224,10 +233,10 @@ class StateGraph:
 
 class Rows:
     """The steps from states to (at least) the ``wanted`` states, computed on demand. ``collect``
-    tells which steps count for their units.
+    selects the steps that count for their units.
 
-    ``possible`` has a bit for each state and unit, once the steps of the state were computed.
-    Raises `Exhausted`.
+    ``possible`` has a bit for each state and unit. The bits of a state are valid once its steps
+    have been computed. Raises `Exhausted`.
     """
 
     def __init__(
@@ -276,13 +285,13 @@ class Rows:
         return int(self._counts.sum())
 
     def count(self, states: Ids) -> int:
-        """The number of recorded steps from some states. Raises `Exhausted`."""
+        """Returns the number of recorded steps from some states. Raises `Exhausted`."""
         self._graph.memory.afford(8 * len(states))
         return int(self._counts[states, 0].sum())
 
     def make(self, states: Ids) -> int:
-        """Computes the steps from some states (ascending numbers) and returns the number of new
-        ones.
+        """Computes the steps from the states with the given numbers, which must be ascending.
+        Returns the number of new steps.
         """
         self._graph.memory.afford(CHOOSE_BYTES * len(states))
         states = states[~self._made[states]]
@@ -309,8 +318,8 @@ class Rows:
         try:
             for worker in workers:
                 worker.put(Word.COLLECTS, self._collect)
-                # No predecessor is searched for, but the code that computes steps checks
-                # this first.
+                # This is not a search for predecessors, but machine code collects steps only if
+                # targets are set.
                 worker.aim(ctypes.addressof(self._units), 0)
             self._explorer.share(collect, len(states) >= CHUNK)
         finally:
@@ -322,8 +331,9 @@ class Rows:
     # ------------------------------------------------------------ along the steps
 
     def advance(self, states: Ids, bits: Words, opened: Words, fresh: Words) -> Ids:
-        """Carries ``bits`` along the steps from ``states`` as far as they are ``opened`` in the
-        targets, and moves them there from ``opened`` to ``fresh``. Returns the targets, ascending.
+        """Carries the ``bits`` of ``states`` along their steps. A bit reaches a target if it is set
+        in ``opened`` there; it then moves from ``opened`` to ``fresh``. Returns the targets that
+        bits have reached, in ascending order.
         """
         targets: list[Ids] = []
         for part in self._parts(states):
@@ -337,8 +347,8 @@ class Rows:
         return distinct(targets)
 
     def trim(self, states: Ids, alive: Words) -> int:
-        """Removes from each state the bits that none of its successors has; returns the number of
-        states changed.
+        """Removes from each state the bits that none of its successors has. Returns the number of
+        words changed.
         """
         return sum(
             self._call("trim", states[part], alive, number=alive.shape[1])
@@ -348,9 +358,10 @@ class Rows:
     def inside(
         self, states: Ids, places: Numbers, advance: Callable[[int], None] = lambda _: None
     ) -> tuple[Numbers, Numbers, npt.NDArray[np.uint16]]:
-        """The steps from states to states whose entry in ``places`` is not negative: position of
-        the source, entry of the target, and unit numbered from 1 (0: none). ``advance`` is called
-        with the number of finished states.
+        """Returns the steps from ``states`` to states whose entry in ``places`` is not negative, as
+        three arrays: the position of the source in ``states``, the entry of the target, and the
+        unit, numbered from 1 (0: none). Calls ``advance`` with the number of states that have been
+        finished since the last call.
         """
         sources: list[Numbers] = []
         targets: list[Numbers] = []
@@ -387,7 +398,7 @@ class Rows:
 
 
 def distinct(arrays: Sequence[Ids]) -> Ids:
-    """The numbers of some arrays, ascending and without repetition."""
+    """Returns the distinct numbers in some arrays, in ascending order."""
     every = np.concatenate([np.zeros(0, np.int64), *arrays])
     every.sort()
     fresh: npt.NDArray[np.bool_] = np.diff(every, prepend=-1) != 0
@@ -395,7 +406,7 @@ def distinct(arrays: Sequence[Ids]) -> Ids:
 
 
 def taken(chunks: deque[_T]) -> Iterator[_T]:
-    """The chunks that one of several workers takes from a common queue."""
+    """Yields the chunks that one of several workers takes from a shared queue."""
     while chunks:
         try:
             yield chunks.popleft()
@@ -404,8 +415,8 @@ def taken(chunks: deque[_T]) -> Iterator[_T]:
 
 
 class _Room:
-    """Memory for the steps that a worker records. It may move; ``moved`` is called with the new
-    address.
+    """The memory for the steps that a worker records. It may move; then ``moved`` is called with
+    the number of the worker and the new address.
     """
 
     def __init__(self, memory: Memory, worker: Worker, moved: Callable[[int, int], None]) -> None:
@@ -422,7 +433,7 @@ class _Room:
         self._enter(0)
 
     def check(self) -> None:
-        """Raises the error that prevented it from growing."""
+        """Raises the error that prevented this memory from growing."""
         if self._error is not None:
             raise self._error
 
@@ -445,7 +456,7 @@ class _Room:
                 ctypes.memmove(self._region.address, old.address, used)
                 self._memory.give(old)
         except Exhausted as error:
-            # An exception cannot pass through machine code, which records no more steps.
+            # An exception cannot pass through machine code, which records no more steps after this.
             self._error = error
             self._worker.stop()
         self._enter(used)

@@ -1,8 +1,8 @@
-"""The lasso in a product of states and an automaton, by the numbers of states.
+"""Finds the lasso in a product of the state graph and an automaton, in terms of state numbers.
 
-It is the same lasso as that of `temporal.decide`, by the same rule: of equally short paths the one
-with the least states wins. Bits of pairs are carried along the recorded steps layer by layer; paths
-are built from the layers, backwards from their ends.
+The lasso is the same as that of `temporal.decide`, since the same rule selects it: among paths of
+equal length, the one with the least states wins. Bits of pairs are carried along the recorded steps
+layer by layer. Paths are built from the layers, backwards from their ends.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ Spot: TypeAlias = tuple[int, int]
 """The number of a state, and a node."""
 
 BATCH = 1 << 14
-"""The number of states whose steps are read at a time."""
+"""The number of states whose steps are read together."""
 ROUND_BYTES, MARK_BYTES = 16, 40
-"""The bytes per state of a layer, and per pair that is being marked."""
+"""The memory in bytes per state of a layer, and per pair that is being marked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,14 +43,14 @@ class Source:
     units: Units
 
     def state(self, number: int) -> State:
-        """The state with a number."""
+        """Returns the state with a number."""
         return self.layout.decode(self.graph.packed(number))
 
 
 class Candidate:
-    """The lasso of one product. Its cycle begins at the first pair on a fair cycle, ordered by
-    distance, state and node. ``rounds`` are the reachable pairs. ``key`` orders the candidates of
-    several products.
+    """The lasso of one product. Its cycle begins at the first pair on a fair cycle; pairs are
+    ordered by distance, state and node. ``rounds`` are the reachable pairs, by distance. ``key``
+    orders the candidates of several products.
     """
 
     def __init__(
@@ -90,7 +90,7 @@ class Candidate:
 
 
 def _first(of: Source, product: Product, rounds: Sequence[Round], marks: Words) -> tuple[int, Spot]:
-    """The first marked pair, after its distance."""
+    """Returns the distance of the first marked pair, and the pair."""
     for level, pairs in enumerate(rounds):
         of.graph.explorer.pause()
         of.graph.memory.afford(16 * product.width * len(pairs.states))
@@ -101,7 +101,9 @@ def _first(of: Source, product: Product, rounds: Sequence[Round], marks: Words) 
 
 
 def _least(of: Source, product: Product, states: Ids, bits: Words) -> Spot | None:
-    """The least pair among the bits of some states (ascending numbers)."""
+    """Returns the least pair among the bits of some states, whose numbers must be ascending.
+    Returns None if no bit is set.
+    """
     kept = filled(bits)
     state_bytes = 8 * (of.layout.words + 1 + bits.shape[1])
     of.graph.memory.afford(state_bytes * int(np.count_nonzero(kept)))
@@ -117,9 +119,9 @@ def _least(of: Source, product: Product, states: Ids, bits: Words) -> Spot | Non
 
 
 class _Layers:
-    """Pairs by distance, and the shortest paths from the initial ones: the pairs of ``rounds[0]``
-    with nodes in ``initial``. Nodes in ``free`` have no bits, since their pairs are reachable
-    whenever the state is. ``places`` must be -1 everywhere.
+    """Pairs by distance, and the shortest paths to them from the initial pairs. The initial pairs
+    are those of ``rounds[0]`` with nodes in ``initial``. Nodes in ``free`` have no bits, since
+    their pairs are reachable whenever the state is. ``places`` must be -1 everywhere.
     """
 
     def __init__(
@@ -141,7 +143,7 @@ class _Layers:
         self._places = places
 
     def at(self, number: int, node: int, level: int) -> bool:
-        """Whether the shortest path to a pair has ``level`` steps."""
+        """Returns whether the shortest path to a pair has ``level`` steps."""
         if node in self._free:
             return self._of.graph.level(number) == level
         if level >= len(self.rounds):
@@ -153,7 +155,9 @@ class _Layers:
         return self._product.has(pairs.bits, position, node)
 
     def path(self, end: Spot, level: int) -> list[Spot]:
-        """The path to a pair at distance ``level``, the same as that of `paths.path_to`."""
+        """Returns the path to a pair at distance ``level``. It is the same path as that of
+        `paths.path_to`.
+        """
         pairs: list[Spot] = []
         here: tuple[Spot, int] | None = (end, level)
         while here is not None:
@@ -163,8 +167,8 @@ class _Layers:
         return pairs[::-1]
 
     def _before(self, pair: Spot, level: int) -> tuple[Spot, int] | None:
-        """The pair through which a pair is reached first and the distance of that pair, or None for
-        an initial pair.
+        """Returns the predecessor of a pair on the first path that reaches the pair, and the
+        distance of this predecessor. Returns None for an initial pair.
         """
         number, node = pair
         here = [candidate for candidate in self._every if self.at(number, candidate, level)]
@@ -185,7 +189,7 @@ class _Layers:
         return origins[node]
 
     def _leading(self, number: int, node: int, level: int) -> Spot | None:
-        """The least pair of the previous layer with a step to a pair."""
+        """Returns the least pair in the previous layer that has a step to a pair, or None."""
         candidates: list[tuple[State, int, int]] = []
         free = [n for n in self._free if node in self._nodes[n].successors]
         graph = self._of.graph
@@ -214,8 +218,8 @@ class _Layers:
 
 
 class _Component:
-    """A fair component with the pairs in ``marks``; see `paths.Inside`. Units are numbered from
-    0.
+    """A fair component, which consists of the pairs in ``marks``; see `paths.Inside`. Units are
+    numbered from 0.
     """
 
     def __init__(self, of: Source, product: Product, marks: Words) -> None:
@@ -233,7 +237,7 @@ class _Component:
         self._scratch = graph.places()
 
     def possible(self, state: int) -> frozenset[int]:
-        """The units that have a possible step in a state."""
+        """Returns the units that have a possible step in a state."""
         bits = self._of.rows.possible[state].tolist()
         return frozenset(
             64 * part + bit
@@ -243,7 +247,7 @@ class _Component:
         )
 
     def conditions(self, state: int) -> tuple[frozenset[int], frozenset[int]]:
-        """The acceptance conditions that a state requires, and those that it meets."""
+        """Returns the acceptance conditions that a state requires, and those that it meets."""
         rows = list(enumerate(self._product.conditions(np.array([state], np.int64))))
         return (
             frozenset(number for number, (asks, _) in rows if asks[0]),
@@ -251,13 +255,13 @@ class _Component:
         )
 
     def counts(self, before: Spot, after: Spot) -> frozenset[int]:
-        """The units served by a step between two pairs."""
+        """Returns the units that a step between two pairs serves."""
         _, targets, units = self._of.rows.inside(np.array([before[0]], np.int64), self._places)
         return frozenset((units[(targets == after[0]) & (units > 0)] - 1).tolist())
 
     def nearest(self, start: Spot, owed: Obligations[int]) -> Sequence[Spot]:
-        """The shortest path from ``start`` (excluded) to a pair or step that meets something
-        owed.
+        """Returns the shortest path from ``start`` (excluded) to a pair or a step that meets one of
+        the obligations in ``owed``.
         """
         wanted = np.zeros(self._of.units.count + 1, np.bool_)
         wanted[[unit + 1 for unit in owed.weak | owed.strong]] = True
@@ -276,7 +280,7 @@ class _Component:
         return [*layers.path(step[0], len(layers.rounds) - 1)[1:], step[1]]
 
     def home(self, pair: Spot, start: Spot) -> Sequence[Spot]:
-        """The shortest path of at least one move from ``pair`` (excluded) to ``start``."""
+        """Returns the shortest path of at least one move from ``pair`` (excluded) to ``start``."""
         number, node = start
         layers = self._layers(pair)
         with closing(self._spread(pair)) as spread:
@@ -304,7 +308,9 @@ class _Component:
         return self._of.state(pair[0]), pair[1]
 
     def _serving(self, pairs: Round, owed: Obligations[int]) -> Words:
-        """The pairs of a layer that meet something owed by themselves, without a step."""
+        """Returns the pairs of a layer that meet one of the obligations in ``owed`` by themselves,
+        without a step.
+        """
         nodes = self._product.nodes
         meeting = self._product.mask(
             node for node in self._product.bound if not owed.promises <= nodes[node].puts_off
@@ -324,8 +330,9 @@ class _Component:
     def _step(
         self, pairs: Round, wanted: Flags | None, target: Spot | None = None
     ) -> tuple[Spot, Spot] | None:
-        """The least step from a layer that counts for a ``wanted`` unit, or that leads to
-        ``target``: ordered by target pair, then by source pair.
+        """Returns the least step from a layer that counts for a ``wanted`` unit, or that leads to
+        ``target`` if this is given. Steps are ordered by their target pair, then by their source
+        pair. Returns None if there is no such step.
         """
         product = self._product
         ends, sources, reached = list[Ids](), list[Ids](), list[Words]()

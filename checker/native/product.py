@@ -1,10 +1,10 @@
-"""The product of the state graph and an automaton: the pairs that can be reached, and the sets of
-pairs where a fair behaviour can stay forever.
+"""The product of the state graph and an automaton. This module finds the reachable pairs, and the
+sets of pairs where a fair behaviour can stay forever.
 
-A pair of a state and a node is a bit of the state. A node without requirements that may wait
-forever needs no bit: its pair is reachable whenever the state is. Machine code carries bits along
-steps, and computes the steps of states with at least one bit only. Pairs that reach no cycle are
-dropped; the others are split into components (`streett.py`).
+A pair of a state and a node is represented by a bit of the state. A node without requirements that
+may wait forever needs no bit: its pair is reachable whenever the state is. Machine code carries
+bits along steps, and computes only the steps of states with at least one bit. Pairs that reach no
+cycle are dropped; the others are split into components (`streett.py`).
 """
 
 from __future__ import annotations
@@ -35,17 +35,21 @@ from fencepost.spec.records import dataclass
 BATCH = 1 << 15
 """The number of states in a batch."""
 ROUND_WORDS = 6
-"""The temporary words of a round, per state and word of its nodes."""
+"""The number of temporary words in a round, for `Product._afford`."""
 COLUMN_BYTES = 17
-"""The bytes per state while states with a bit are selected from an existing column."""
+"""The memory in bytes per state while the states that have a bit are selected from an existing
+column.
+"""
 COLLECT_BYTES, ORDER_BYTES = 20, 28
-"""The bytes per step while steps are collected, and while they are sorted."""
+"""The memory in bytes per step while steps are collected, and while they are sorted."""
 PIECE, SMALL_PIECE, MAX_TABLED = 16, 8, 128
 """The number of bits that index one table. A function of more than `MAX_TABLED` bits uses smaller
-tables, since it needs many.
+tables, since it needs many tables.
 """
 MIN_CHANGE = 20
-"""Pairs are dropped in another pass if the last one changed at least one state in this many."""
+"""Pairs are dropped in another pass if the last pass has made at least one change per this many
+states.
+"""
 
 
 _FLAGS: Logic[Flags] = Logic(
@@ -53,19 +57,19 @@ _FLAGS: Logic[Flags] = Logic(
     lambda rows: np.logical_or.reduce([*rows]),
     np.logical_not,
 )
-"""Truth values of several states at once."""
+"""The logic of truth values of several states at once."""
 
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """The states with pairs at one distance from the initial pairs; ``bits`` are these pairs."""
+    """The states with pairs at one distance from the initial pairs. ``bits`` holds these pairs."""
 
     states: Ids
     bits: Words
 
 
 class Tables:
-    """A function on bit sets that distributes over union; ``images`` are the images of single
+    """A function on bit sets that distributes over unions. ``images`` holds the images of single
     bits.
     """
 
@@ -89,7 +93,7 @@ class Tables:
 
 
 class Product:
-    """The pairs of automaton nodes and states; ``labels`` are the predicates of the states."""
+    """The pairs of automaton nodes and states. ``labels`` holds the predicates of each state."""
 
     def __init__(
         self,
@@ -136,21 +140,21 @@ class Product:
         )
 
     def bits(self, nodes: Iterable[int]) -> int:
-        """The bits of some nodes."""
+        """Returns the bits of some nodes."""
         return sum(1 << self._bit[node] for node in set(nodes) if node in self._bit)
 
     def mask(self, nodes: Iterable[int]) -> Words:
-        """The words with the bits of some nodes."""
+        """Returns words with the bits of some nodes."""
         return bit_words(self.bits(nodes), self.width)
 
     def leads(self, node: int, after: int) -> bool:
-        """Whether ``after`` is a successor of a node."""
+        """Returns whether ``after`` is a successor of a node."""
         return after in self.nodes[node].successors
 
     @cached_property
     def _fitting(self) -> list[Words]:
-        """For each piece of the predicates: the nodes that fit, by the values of these
-        predicates.
+        """One table for each piece of the predicates. It maps the values of these predicates to the
+        nodes that fit them.
         """
         tables: list[Words] = []
         for piece in range(-(-len(self._places) // self._size)):
@@ -169,7 +173,7 @@ class Product:
         return tables
 
     def _allowed(self) -> Iterator[tuple[slice, Words]]:
-        """Batches of states, and the nodes that each state fits."""
+        """Yields batches of states, and the nodes that each of these states fits."""
         everything = bit_words((1 << len(self.bound)) - 1, self.width)
         for start in range(0, self.graph.states, BATCH):
             part = slice(start, min(self.graph.states, start + BATCH))
@@ -180,14 +184,16 @@ class Product:
             yield part, allowed
 
     def allowed(self) -> Words:
-        """The nodes that each state fits."""
+        """Returns the nodes that each state fits."""
         allowed = self.graph.zeros(self.width)
         for part, bits in self._allowed():
             allowed[part] = bits
         return allowed
 
     def wanted(self) -> Flags | None:
-        """The states with a pair that may matter, or None if nothing can violate the formula."""
+        """Returns the states with a pair that may matter, or None if nothing can violate the
+        formula.
+        """
         behind, first = bit_words(self.behind, self.width), bit_words(self.first, self.width)
         goal = bit_words(self.bits(n for group in self.groups for n in group), self.width)
         start = self.graph.starts[1] if len(self.graph.starts) > 1 else 0
@@ -205,8 +211,8 @@ class Product:
     # ------------------------------------------------------------ what can be reached
 
     def rounds(self, rows: Rows) -> Iterator[Round]:
-        """The reachable pairs by distance; computes the steps of the states with a pair on the
-        way.
+        """Yields the reachable pairs by distance, and computes the steps of the states of these
+        pairs on the way.
         """
         starts = self.graph.starts
         opened, fresh = self.allowed(), self.graph.zeros(self.width)
@@ -235,8 +241,8 @@ class Product:
     def spread(
         self, rows: Rows, start: tuple[int, int], opened: Words, fresh: Words
     ) -> Generator[Round]:
-        """The pairs reachable from one pair within ``opened``, by distance. Restores ``opened`` and
-        empties ``fresh`` at the end.
+        """Yields the pairs reachable from one pair within ``opened``, by distance. At the end,
+        restores ``opened`` and empties ``fresh``.
         """
         number, node = start
         states, bits = np.array([number], np.int64), self.mask([node])[np.newaxis]
@@ -256,7 +262,7 @@ class Product:
                 opened[earlier.states] |= earlier.bits
 
     def _stay(self, states: Ids, bits: Words, opened: Words) -> None:
-        """Adds the pairs that are reached while the state stays the same."""
+        """Adds the pairs that can be reached while the state stays the same."""
         while True:
             after = self.onward(bits) & opened[states]
             if not after.any():
@@ -267,7 +273,7 @@ class Product:
     # ------------------------------------------------------------ fair cycles
 
     def has(self, words: Words, state: int, node: int) -> bool:
-        """Whether a state has the bit of a node."""
+        """Returns whether a state has the bit of a node."""
         bit = self._bit[node]
         return bool(words[state, bit // 64] >> np.uint64(bit % 64) & np.uint64(1))
 
@@ -278,8 +284,8 @@ class Product:
             words[states[nodes == node], bit // 64] |= np.uint64(1 << bit % 64)
 
     def fair(self, rows: Rows, rounds: Sequence[Round], units: Units) -> list[Fair]:
-        """The largest sets of pairs where a behaviour can continue forever, fairly and without
-        postponing a promise.
+        """Returns the largest sets of pairs where a behaviour can continue forever, fairly and
+        without postponing a promise.
         """
         number = {node: index for index, group in enumerate(self.groups) for node in group}
         width = max(1, -(-len(self.groups) // 64))
@@ -309,8 +315,8 @@ class Product:
         return fair
 
     def conditions(self, states: Ids) -> list[tuple[Flags, Flags]]:
-        """For each acceptance condition: which of the states require it of their cycles, and which
-        of them meet it.
+        """Returns, for each acceptance condition, which of the states require that their cycles
+        meet it, and which of the states meet it.
         """
         flags = len(self._conditional) + 4 * len(self.automaton.conditions)
         self.graph.memory.afford((COLUMN_BYTES + 8 + flags) * len(states) if flags else 0)
@@ -327,15 +333,15 @@ class Product:
         ]
 
     def _column(self, states: Ids, predicate: int) -> Flags:
-        """The values of a predicate in some states."""
+        """Returns the values of a predicate in some states."""
         position = self._places[predicate]
         column = self._labels[states, position // 64] >> np.uint64(position % 64)
         truth: Flags = (column & np.uint64(1)) != 0
         return truth
 
     def _settling(self, states: Ids) -> Ids:
-        """The states that may lie on an accepting cycle, after those are removed that require a
-        condition that no state meets.
+        """Returns the states that may lie on an accepting cycle. States that require a condition
+        that no state meets are removed repeatedly.
         """
         for asks, meets in self.conditions(states):
             if not meets.any():
@@ -343,7 +349,7 @@ class Product:
         return states
 
     def _reached(self, rounds: Sequence[Round]) -> Words:
-        """All pairs of some rounds."""
+        """Returns all pairs of some rounds."""
         reached = self.graph.zeros(self.width)
         for earlier in rounds:
             self._afford(len(earlier.states), 2)
@@ -351,8 +357,8 @@ class Product:
         return reached
 
     def _trim(self, rows: Rows, alive: Words) -> None:
-        """Drops some of the pairs that reach no cycle. A behaviour can stay in a state without
-        possible units, so its pairs are kept.
+        """Drops some of the pairs that reach no cycle. The pairs of a state without possible units
+        are kept, because a behaviour can stay in such a state.
         """
         self.graph.memory.afford(2 * self.graph.states)
         some = filled(alive)
@@ -371,13 +377,13 @@ class Product:
         alive[resting] |= rests
 
     def _afford(self, states: int, words: int) -> None:
-        """Raises `Exhausted` unless there is memory for ``words`` words per state, and per state
-        and word of nodes.
+        """Raises `Exhausted` unless there is enough memory for ``words`` words per state, and for
+        the same number per state and word of nodes.
         """
         self.graph.memory.afford(8 * words * (1 + self.width) * states)
 
     def _between(self, rows: Rows, states: Ids) -> Steps:
-        """The steps between some states, by position."""
+        """Returns the steps between some states. Ends of steps are positions in ``states``."""
         self.decision.enter("edges", len(states))
         places = self.graph.places()
         self.graph.memory.afford(COLLECT_BYTES * rows.count(states) + PLACE_BYTES * len(states))
@@ -385,19 +391,21 @@ class Product:
         return Steps(*rows.inside(states, places, self.decision.advance))
 
     def _lone(self, rows: Rows, states: Ids, node: int) -> Part:
-        """The pairs of some states with ``node``, which is a group by itself since it is its own
-        successor, and the steps between them.
+        """Returns the pairs of some states with ``node``, and the steps between these pairs. The
+        node is a group by itself, since it is its own successor.
         """
         self.graph.memory.afford((PLACE_BYTES + 1) * len(states))
         nodes, lingering = np.full(len(states), node, np.int32), np.ones(len(states), np.bool_)
         return Part(states, nodes, lingering, self._between(rows, states))
 
     def _part(self, rows: Rows, reached: Words, states: Ids, group: Sequence[int]) -> Part:
-        """The pairs of some states with the nodes of a group, and the steps between them."""
+        """Returns the pairs of some states with the nodes of a group, and the steps between these
+        pairs.
+        """
         memory, steps = self.graph.memory, self._between(rows, states)
         leaving, reaching, units = steps.sources, steps.targets, steps.units
         self.decision.enter("components")
-        # A cycle of pairs runs through a cycle of states.
+        # A cycle of pairs projects to a cycle of states, so only steps within components are kept.
         _, of_state = components(memory, len(states), leaving, reaching)
         memory.afford(COLLECT_BYTES * len(leaving))
         kept = of_state[leaving] == of_state[reaching]
@@ -449,13 +457,15 @@ def bit_words(bits: int, width: int) -> Words:
 
 
 def _piece(bits: Words, first: int, size: int) -> Ids:
-    """The values of the bits from ``first`` on, as indexes of a table of ``size`` rows."""
+    """Returns the values of the bits, starting with bit ``first``, as indexes of a table of
+    ``size`` rows.
+    """
     column = bits[:, first // 64] >> np.uint64(first % 64)
     return (column & np.uint64(size - 1)).astype(np.intp)
 
 
 def _groups(automaton: Automaton) -> Iterator[tuple[int, ...]]:
-    """The sets of nodes where a run can stay forever without postponing a promise."""
+    """Yields the sets of nodes where a run can stay forever without postponing a promise."""
     nodes = automaton.nodes
     ahead = [sum(1 << after for after in node.successors) for node in nodes]
     for middle in range(len(nodes)):  # Warshall's closure.

@@ -1,8 +1,7 @@
 # pyright: basic
-"""The profile of the states in memory, variable by variable, by NumPy on packed words.
+"""Profiles the states in memory, variable by variable, with NumPy on packed words.
 
-Only distinct values of a variable are decoded, and there are few of them where there are many
-states.
+Only the distinct values of a variable are decoded. There are few of them if there are many states.
 """
 
 from __future__ import annotations
@@ -24,20 +23,20 @@ from fencepost.checker.profile import Profile, profiled
 from fencepost.spec.core.types import Value
 
 TIMED = 50_000
-"""The maximum number of states that an action is timed on."""
+"""The maximum number of states on which an action is timed."""
 MIN_TIMED = 20_000
-"""Smaller sets of states are repeated up to this number."""
+"""If there are fewer states, they are repeated up to this number."""
 LONG_SECONDS = 0.2
-"""The time limit for timing an action."""
+"""The time limit for timing an action, in seconds."""
 CALL_STATES = 1000
-"""The number of states per call, between two checks whether to continue."""
+"""The number of states per call, that is, between two checks whether to continue."""
 ROWS = 1 << 18
 """The number of states read between two checks whether to continue."""
 
 
 def profile(layout: Layout, explorer: Explorer, levels: int, refused: dict[int, int]) -> Profile:
-    """The profile of the states in the first ``levels`` levels. ``refused`` counts how often guards
-    were false. Raises the reason for stopping.
+    """Returns the profile of the states in the first ``levels`` levels. ``refused`` holds how many
+    times each guard was false. Raises the exception that stopped the work.
     """
     distinct: list[Any] = [None] * len(layout.types)
     count = 0
@@ -57,7 +56,7 @@ def profile(layout: Layout, explorer: Explorer, levels: int, refused: dict[int, 
 
 
 def _rows(explorer: Explorer, levels: int, width: int) -> Iterator[Any]:
-    """The states as rows of words, in batches."""
+    """Yields the states as rows of words, in batches."""
     for level in range(1, levels + 1):
         for address, count in explorer.pieces(level):
             for start in range(0, count, ROWS):
@@ -67,7 +66,7 @@ def _rows(explorer: Explorer, levels: int, width: int) -> Iterator[Any]:
 
 
 def _column(layout: Layout, number: int, rows: Any) -> Any:
-    """The words of one variable in all rows; for a small variable its bits only."""
+    """Returns the words of one variable in all rows, or only the variable's bits if it is small."""
     size, part = shape(layout.types[number]), layout.places[number]
     if isinstance(size, Small):
         mask = np.uint64((1 << size.bits) - 1 if size.bits < WORD else (1 << WORD) - 1)
@@ -76,14 +75,14 @@ def _column(layout: Layout, number: int, rows: Any) -> Any:
 
 
 def _value(layout: Layout, number: int, row: Any) -> Value:
-    """The value encoded by words of `_column`."""
+    """Returns the value that some words of `_column` encode."""
     encoded = [int(row)] if row.ndim == 0 else [int(word) for word in row]
     return read(layout.types[number], encoded, Part(0, 0))
 
 
 def new_states(explorer: Explorer, layout: Layout, levels: int, actions: int) -> tuple[int, ...]:
-    """`Profile.new`, from the steps between each level and the next. Raises the reason for
-    stopping.
+    """Returns `Profile.new`, computed from the steps between each level and the next. Raises the
+    exception that stopped the work.
     """
     graph = StateGraph(explorer, explorer.memory, layout.words, levels)
     # Each action is a unit, numbered from 1.
@@ -105,9 +104,10 @@ def new_states(explorer: Explorer, layout: Layout, levels: int, actions: int) ->
 
 
 def times(explorer: Explorer, layout: Layout, levels: int, actions: int) -> tuple[float, ...]:
-    """`Profile.seconds`, over up to `TIMED` states of all levels. Raises the reason for stopping.
+    """Returns `Profile.seconds`, measured on up to `TIMED` states of all levels. Raises the
+    exception that stopped the work.
 
-    The steps are computed again, and their results are dropped.
+    The steps are computed again, and their results are discarded.
     """
     worker, samples = explorer.workers[0], []
     stride, seen = max(1, sum(explorer.size(n) for n in range(1, levels + 1)) // TIMED), 0
@@ -117,7 +117,7 @@ def times(explorer: Explorer, layout: Layout, levels: int, actions: int) -> tupl
     states = np.concatenate(samples) if samples else np.zeros((0, layout.words), np.uint64)
     if not len(states):
         return (0.0,) * actions
-    # In random order, because time may suffice for the first ones only.
+    # The states are shuffled, because the time may suffice only for the first ones.
     np.random.default_rng(0).shuffle(states)
     states = np.tile(states, (-(-MIN_TIMED // len(states)), 1))
     nothing = (ctypes.c_uint64 * 1)()
@@ -129,7 +129,7 @@ def times(explorer: Explorer, layout: Layout, levels: int, actions: int) -> tupl
 
 
 def _time(explorer: Explorer, worker: Worker, action: int, states: Any) -> float:
-    """The seconds that the steps of an action take per state."""
+    """Returns the time per state that the steps of an action take, in seconds."""
     done, spent, some = 0, 0.0, 1
     while done < len(states) and spent < LONG_SECONDS:
         explorer.pause()

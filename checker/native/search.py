@@ -2,7 +2,7 @@
 
 Its findings are those of the interpreter, for any number of workers: a level is always searched
 completely, and the least of several findings is kept. A limit on states ends the search between two
-levels; if there are too many initial states, `ValueStates` finds the first of them.
+levels. If there are too many initial states, `ValueStates` finds the first of them.
 """
 
 from __future__ import annotations
@@ -57,13 +57,13 @@ MAX_OPTIMIZED_SECONDS = 5.0
 """`Local.translation` does not optimize code if the estimated time exceeds this."""
 
 CHECKPOINT_SECONDS = 300.0
-"""The default seconds between two saves of a search."""
+"""The default time between two saves of a search, in seconds."""
 
 
 class Local:
     """The engine of this module. The arguments are for tests: ``code`` selects the machine code to
     run, ``watched`` detects writes outside the memory of the search, and ``seconds`` is the time
-    between saves.
+    between two saves.
     """
 
     name = "local"
@@ -121,9 +121,9 @@ class Local:
     def _prepared(
         self, request: Request, account: Account, interrupts: Interrupts, kept: ExitStack
     ) -> LevelSearch | Limit:
-        """A search that is ready to run, or the limit that ended it during the preparation.
-        Resources on the stack ``kept`` stay open until the search ends. Raises `Rejected` if the
-        search cannot be saved as requested.
+        """Returns a search that is ready to run, or the limit that was reached during the
+        preparation. Resources on the stack ``kept`` stay open until the search ends. Raises
+        `Rejected` if the search cannot be saved as requested.
         """
         model, limits = request.model, request.limits
         layout = Layout(model)
@@ -167,7 +167,7 @@ class Local:
             return out_of_memory(limits)
 
     def _set_code(self, workers: int) -> SetCodeInUse:
-        """The code for compressed visited sets."""
+        """Returns the code for compressed visited sets."""
         compilation = SetCompilation(compressed.text())
         compiled = {"quick": compilation.quick, "best": compilation.best}.get(self._code)
         return SetCodeInUse(compilation, compiled and compiled(), workers)
@@ -179,7 +179,7 @@ ENGINE = Local()
 def _completed(outcome: Outcome, request: Request, search: LevelSearch) -> Outcome:
     """Adds the results that need the states in memory to the outcome."""
     if not isinstance(search.states, LocalStates):
-        # There were too many initial states, and none was expanded.
+        # There were too many initial states, and no state was expanded.
         note = "There is no profile: no state was expanded."
         return replace(outcome, notes=(*outcome.notes, note)) if request.profile else outcome
     # Temporal properties come first: a profile may need the memory that is left.
@@ -191,7 +191,9 @@ def _completed(outcome: Outcome, request: Request, search: LevelSearch) -> Outco
 
 
 def _spill(limits: Limits, memory: Memory) -> Spill | None:
-    """The file for expanded states, or None. Raises `Rejected`."""
+    """Returns the file for expanded states, or None if they are not to be spilled. Raises
+    `Rejected`.
+    """
     if limits.spill is None:
         return None
     try:
@@ -219,7 +221,7 @@ def _spilled(outcome: Outcome, search: LevelSearch, limits: Limits) -> Outcome:
 
 
 class _Opened(Protocol):
-    """The folder of a saved search: `saving.saver.Opened`."""
+    """The open folder of a saved search, see `saving.saver.Opened`."""
 
     def saver(self, states: LocalStates) -> Saver: ...
 
@@ -234,7 +236,9 @@ def _opened(
     sizes: Sizes,
     heed: Callable[[], None],
 ) -> _Opened | None:
-    """The folder for saving the search, or None. Raises `Rejected`, and what ``heed`` raises."""
+    """Opens the folder for saving the search. Returns None if the search is not to be saved. Raises
+    `Rejected`, and any exception that ``heed`` raises.
+    """
     if request.saving is None:
         return None
     # Only runs that save pay for loading these libraries.
@@ -271,7 +275,7 @@ def _profiled(outcome: Outcome, request: Request, search: LevelSearch) -> Outcom
 
 
 class _Behaviours(Protocol):
-    """Decides temporal properties: `behaviours.Behaviours`."""
+    """Decides temporal properties, see `behaviours.Behaviours`."""
 
     def violation(self, property: int) -> Lasso | None: ...
 
@@ -328,15 +332,17 @@ def _begun(outcome: Outcome) -> Outcome:
 
 
 def _unread(outcome: Outcome, saving: Saving | None) -> Outcome:
-    """The outcome of a search that never began, which has not read its checkpoint."""
+    """Adds a note to the outcome of a search that never began: the checkpoint to be resumed has not
+    been read.
+    """
     if saving is None or not saving.resumed:
         return outcome
     return replace(outcome, notes=(*outcome.notes, not_read(saving.place)))
 
 
 def _translated_or_kept(request: Request, layout: Layout) -> tuple[build.Compilation, Sizes]:
-    """The result of `translated` for a request. For a model with a name, it is read from the cache,
-    and the LLVM text is produced only if it is needed.
+    """Returns the result of `translated` for a request. For a model with a name, it is read from
+    the cache if possible, and the LLVM text is produced only if it is needed.
     """
     model, properties = request.model, request.properties
     symmetric = searched_in_orbits(request)
@@ -365,10 +371,10 @@ def _translated_or_kept(request: Request, layout: Layout) -> tuple[build.Compila
 
 
 SHARES: Mapping[Phase, float] = {"graph": 0.07, "product": 0.33, "edges": 0.15, "components": 0.45}
-"""The approximate shares of the phases in the time that a temporal property takes."""
+"""The approximate share of each phase in the time that deciding a temporal property takes."""
 
 KEPT = "<6q"
-"""The format of the cached size of the text and figures of `Sizes`."""
+"""The format of cached sizes: the length of the text, and the figures of `Sizes`."""
 
 
 def _slots(model: Model, layout: Layout) -> Slots:
@@ -383,9 +389,9 @@ def translated(
     symmetric: bool = False,
     profile: bool = False,
 ) -> tuple[build.Compilation, Sizes]:
-    """A model as machine code, for a search for ``properties``. ``recent_bytes`` is the size of the
-    cache of recent states. With ``symmetric`` one state represents its orbit. With ``profile`` the
-    code counts what a profile needs.
+    """Translates a model to machine code for a search for ``properties``. ``recent_bytes`` is the
+    size of the cache of recent states. With ``symmetric``, one state represents its orbit. With
+    ``profile``, the code counts what a profile needs.
     """
     slots = _slots(model, layout)
     # Not named after the file: LLVM would write the name verbatim, including line breaks.

@@ -1,5 +1,5 @@
-"""The states of a search in machine code, as the search by levels sees them: values instead of
-packed words, findings instead of slots, and numbers of the model instead of tallies.
+"""The states of a search in machine code, as the search by levels sees them. Values replace packed
+words, findings replace slots, and numbers of the model replace tallies.
 """
 
 from __future__ import annotations
@@ -23,11 +23,13 @@ from fencepost.spec.core.types import State
 from fencepost.spec.semantics.concrete import Observer
 
 COMPRESSED_FROM = 1 << 17
-"""Minimum number of states for compression. With fewer states, the change does not pay off."""
+"""The minimum number of states for compression. With fewer states, the change does not pay off."""
 
 
 class PackedStates:
-    """The common parts of states in machine code, in this process or on a cluster."""
+    """The functions that states in machine code share, whether they are in this process or on a
+    cluster.
+    """
 
     def __init__(self, account: Account, layout: Layout, sizes: Sizes) -> None:
         self.account = account
@@ -71,7 +73,7 @@ class PackedStates:
         initial: int = 0,
         visited: int | None = None,
     ) -> Counts:
-        """The counts from some tallies and numbers."""
+        """Returns the counts that result from some tallies and numbers."""
         reached = frozenset[int]()
         if self.account.searched.reachables:
             reached = worker_context.reached(self.sizes, tallies)
@@ -83,16 +85,17 @@ class PackedStates:
     def before(
         self, find: Callable[[Sequence[Packed]], Sequence[Packed]], states: Sequence[State]
     ) -> list[State]:
-        """The results of ``find`` for some states, decoded."""
+        """Calls ``find`` with the packed form of some states, and decodes its results."""
         return [
             self.layout.decode(packed) for packed in find([self.layout.encode(s) for s in states])
         ]
 
 
 class LocalStates(PackedStates):
-    """The states in the memory of this process. Raises `Exhausted`. ``set_code`` returns the code
-    that keeps states compressed once there are many; without it they stay uncompressed. With
-    ``orbits`` one state represents its orbit.
+    """The states in the memory of this process. Raises `Exhausted`.
+
+    ``set_code`` returns the code for compressed states, which is used once there are many states.
+    Without it, the states stay uncompressed. With ``orbits``, one state represents its orbit.
     """
 
     remark = ""
@@ -127,7 +130,7 @@ class LocalStates(PackedStates):
         self.stop, self.resume = explorer.stop, explorer.resume
 
     def _pause(self) -> None:
-        """Called often during the work."""
+        """Called often while the explorer works."""
         self.watch.look()
         searching = not self.watch.looking_back
         code = self._code.now(searching)
@@ -163,7 +166,7 @@ class LocalStates(PackedStates):
             self._collect()
 
     def compress_many(self) -> None:
-        """Compresses the states from now on, if there are many and it saves memory."""
+        """Switches to compressed states if there are many states and compression saves memory."""
         if self._set_code is not None and self.explorer.states >= COMPRESSED_FROM:
             self._set_codes, self._set_code = self._set_code(), None
             self._set_used = self._set_codes.now()
@@ -185,7 +188,7 @@ class LocalStates(PackedStates):
         assert not self.explorer.found(), "there are problems that have not been taken in"
 
     def _collect(self) -> None:
-        """Offers the findings of the current level to the account."""
+        """Offers the findings since the last call to the account."""
         self.offer(self.explorer.found(), self.explorer.level - 1)
 
     def count(self) -> Counts:
@@ -207,7 +210,7 @@ class LocalStates(PackedStates):
         if self.watch.decision is None:
             memory.weigh()
         else:
-            # Deciding temporal properties also takes memory outside this one.
+            # Deciding temporal properties also takes memory that is not counted here.
             memory.afford(0)
 
     def close(self) -> None:

@@ -1,9 +1,9 @@
-"""The sets of pairs of a state and a node where a behaviour can continue forever, fairly:
-Streett's recursion.
+"""Finds the sets of pairs of a state and a node where a behaviour can continue forever, fairly.
+This is Streett's recursion.
 
-A component where a strong unit is possible but never taken is searched again without the pairs
-at which it is possible. A component that does not meet an acceptance condition is searched again
-without the pairs that require it.
+A component where a strong unit is possible but never taken is searched again without the pairs at
+which the unit is possible. A component that does not meet an acceptance condition is searched again
+without the pairs that require the condition.
 """
 
 from __future__ import annotations
@@ -24,16 +24,18 @@ Flags = npt.NDArray[np.bool_]
 
 
 COMPARE_BYTES, INSIDE_BYTES, UNIT_BYTES, ONLY_BYTES = 9, 15, 62, 23
-"""The bytes per step while the components of its ends are compared; per step inside a component;
-per step that counts for a unit; and per step while a part is restricted.
+"""The memory in bytes per step: while the components of the ends of steps are compared, for steps
+inside a component, for steps that count for a unit, and while a part is restricted.
 """
 PAIR_BYTES = 40
-"""The bytes per pair, without its units."""
+"""The memory in bytes per pair, without the units of the pair."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fair:
-    """Pairs where a behaviour can continue forever: state, node, and number of the component."""
+    """Pairs where a behaviour can continue forever. Each has a state, a node, and the number of its
+    component.
+    """
 
     states: Ids
     nodes: Numbers
@@ -42,7 +44,9 @@ class Fair:
 
 @dataclass(frozen=True, slots=True)
 class Steps:
-    """Steps between pairs, by position, sorted by source. Units are numbered from 1 (0: none)."""
+    """Steps between pairs, sorted by source. ``sources`` and ``targets`` are positions of pairs.
+    Units are numbered from 1 (0: none).
+    """
 
     sources: Numbers
     targets: Numbers
@@ -50,7 +54,7 @@ class Steps:
 
     @classmethod
     def joined(cls, several: Sequence[Steps]) -> Steps:
-        """The concatenation of some steps."""
+        """Returns the concatenation of some steps."""
         parts = [part for part in several if len(part.sources)]
         if len(parts) == 1:
             return parts[0]
@@ -61,15 +65,15 @@ class Steps:
         )
 
     def ordered(self) -> Steps:
-        """The same steps, sorted by source."""
+        """Returns the same steps, sorted by source."""
         order = np.argsort(self.sources, kind="stable")
         return Steps(self.sources[order], self.targets[order], self.units[order])
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """Some pairs, and the steps between them. ``lingers`` tells at which pairs a behaviour may
-    stay.
+    """Some pairs, and the steps between them. ``lingers`` tells for each pair whether a behaviour
+    may stay there.
     """
 
     states: Ids
@@ -78,7 +82,7 @@ class Part:
     steps: Steps
 
     def only(self, kept: Flags) -> Part:
-        """Restricts the part to the pairs that are kept."""
+        """Returns the part restricted to the pairs that are kept."""
         renamed = (np.cumsum(kept) - 1).astype(np.int32)
         steps = self.steps
         inside = kept[steps.sources] & kept[steps.targets]
@@ -108,7 +112,7 @@ class Streett:
         self._strong, self._weak = units.bits(True), units.bits(False)
 
     def fair(self, part: Part) -> Iterator[Fair]:
-        """Sets of pairs where a behaviour can continue forever, fairly."""
+        """Yields sets of pairs where a behaviour can continue forever, fairly."""
         waiting = [part]
         memory = self._graph.memory
         self._decision.enter("components")
@@ -126,7 +130,7 @@ class Streett:
             good = self._goes_on(part, count, of_pair, inside)
             if not good.any():
                 continue
-            # Only good components are numbered.
+            # Only good components get numbers.
             inside &= good[of_pair[steps.sources]]
             number = (np.cumsum(good) - 1).astype(np.int32)
             within = good[of_pair]
@@ -158,8 +162,8 @@ class Streett:
                 kept = clear[component]
                 places = np.flatnonzero(within)[kept]
                 yield Fair(part.states[places], part.nodes[places], component[kept])
-            # Where a strong unit is owed that is never taken, the states at which it is possible
-            # are dropped.
+            # If a component owes a step of a strong unit but has none, the pairs at which the unit
+            # is possible are dropped.
             again = (good_weak & ~clear)[component] & ~filled(owed[component] & possible)
             again &= ~asking
             if again.any():
@@ -169,7 +173,9 @@ class Streett:
                 waiting.append(part.only(keep))
 
     def _goes_on(self, part: Part, count: int, of_pair: Numbers, inside: Flags) -> Flags:
-        """The components where a behaviour can continue forever without postponing a promise."""
+        """Returns the components where a behaviour can continue forever without postponing a
+        promise.
+        """
         good = np.zeros(count, np.bool_)
         good[of_pair[part.steps.sources[inside]]] = True
         good[of_pair[part.lingers]] = True
@@ -185,7 +191,9 @@ class Streett:
 def _taken(
     memory: Memory, component: Numbers, units: npt.NDArray[np.uint16], count: int, width: int
 ) -> Words:
-    """For each component, the bits of the units served by a step within it."""
+    """Returns, for each component, the bits of the units that a step within the component
+    serves.
+    """
     counts = units > 0
     memory.afford(UNIT_BYTES * int(np.count_nonzero(counts)) + 8 * count * width)
     unit = units[counts].astype(np.int64) - 1
@@ -196,8 +204,8 @@ def _taken(
 
 
 def _gathered(component: Numbers, possible: Words, count: int) -> tuple[Words, Words]:
-    """For each component, the bits that all of its pairs have, and the bits that at least one
-    has.
+    """Returns, for each component, the bits that all of its pairs have, and the bits that at least
+    one of its pairs has.
     """
     width = possible.shape[1]
     always, ever = np.zeros((count, width), np.uint64), np.zeros((count, width), np.uint64)
@@ -214,7 +222,7 @@ def _gathered(component: Numbers, possible: Words, count: int) -> tuple[Words, W
 
 
 def filled(bits: Words) -> Flags:
-    """Whether each row has a bit."""
+    """Returns whether each row has at least one bit."""
     nonzero: Flags = bits[:, 0] != 0
     for part in range(1, bits.shape[1]):
         nonzero |= bits[:, part] != 0

@@ -1,6 +1,6 @@
 """Random walks in machine code, in terms of packed states, slots and counts.
 
-Its callers turn findings into violations, and decide when to stop.
+Callers turn the findings into violations, and decide when to stop.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ SKETCH_BYTES = 1 << SKETCH_BITS
 def translated(
     model: Model, layout: Layout, properties: frozenset[int]
 ) -> tuple[build.Compilation, Sizes]:
-    """A model as machine code for random walks that check ``properties``, none of them temporal.
-    Raises `Unsupported`.
+    """Translates a model to machine code for random walks that check ``properties``. These must not
+    be temporal. Raises `Unsupported`.
     """
     slots = Slots(len(model.actions), len(model.properties), layout.words)
     unit = Unit("model")
@@ -50,12 +50,13 @@ def translated(
 
 @dataclass(frozen=True, slots=True)
 class WalkResult:
-    """The result of some runs: ``runs`` were completed, ``left`` of them before the maximal length,
-    with ``steps`` steps in all.
+    """The result of some runs. ``runs`` is the number of completed runs, ``left`` the number of
+    runs that ended before the maximal length, and ``steps`` the total number of steps.
 
-    ``tally`` is for `worker_context.totals`, ``transitions`` counts the steps examined, and
-    ``sketch`` estimates the number of distinct states. ``problems`` ended a run; ``path`` has the
-    states of that run, or of the last one if the path was requested.
+    ``tally`` is an argument for `worker_context.totals`, ``transitions`` is the number of steps
+    examined, and ``sketch`` estimates the number of distinct states. ``problems`` are the findings
+    that ended a run. ``path`` holds the states of that run, or those of the last run if its path
+    was requested.
     """
 
     runs: int
@@ -97,8 +98,8 @@ class Walker:
         self._context.look_for(deadlock, properties)
 
     def weigh(self, weights: Sequence[int], per_action: bool) -> None:
-        """Sets how steps are chosen from now on: by the weights of their actions, each counted once
-        (``per_action``) or once per step.
+        """Sets how steps are chosen: by the weights of their actions. The weight of an action
+        counts once if ``per_action``, otherwise once per step.
         """
         self._weights[: len(weights)] = list(weights)
         self._walk[Walk.PER_ACTION] = per_action
@@ -110,7 +111,7 @@ class Walker:
     # ------------------------------------------------------------ initial states
 
     def initial(self, code: Code) -> tuple[list[SlotReport], bytes]:
-        """The findings in initial states, and the distinct initial states inside the
+        """Returns the findings in initial states, and the distinct initial states inside the
         constraints.
         """
         size = 8 * self._words
@@ -132,7 +133,7 @@ class Walker:
         return self._context.take_reports(), kept
 
     def start_from(self, address: int, count: int) -> None:
-        """Sets the initial states of runs."""
+        """Sets the initial states of the runs."""
         self._walk[Walk.INITIAL], self._walk[Walk.INITIAL_COUNT] = address, count
 
     def _full(self, _: int) -> None:
@@ -143,8 +144,8 @@ class Walker:
     # ------------------------------------------------------------ runs
 
     def run(self, code: Code, first: int, count: int, path: bool = False) -> WalkResult:
-        """Runs walks from number ``first`` on, up to the first with a finding. With ``path`` the
-        states of the last walk are returned in any case.
+        """Runs walks, starting with number ``first``, up to the first walk with a finding. With
+        ``path``, the states of the last walk are returned in any case.
         """
         context, walk = self._context, self._walk
         context.restore(self._nothing, 0, 0)
@@ -165,7 +166,9 @@ class Walker:
         )
 
     def path(self) -> memoryview:
-        """The words of the states of the last run, in order; valid until the next run."""
+        """Returns the words of the states of the last run, in order. They are valid until the next
+        run.
+        """
         count = self._words * self._walk[Walk.LENGTH]
         held = (ctypes.c_uint64 * count).from_address(self._walk[Walk.PATH])
         return memoryview(held).cast("B").cast("Q")

@@ -1,8 +1,8 @@
 """One worker of a search: the states that it owns, and its part in the phases of a level.
 
-A worker expands the states that it found itself, regardless of their owners: the same successors
-appear again nearby and are dropped at once. Blocks take each successor to its owner. The crew
-decides who works when.
+A worker expands the states that it found itself, regardless of their owners. The same successors
+then appear again nearby, and are dropped at once. Blocks take each successor to its owner. The crew
+decides which worker works when.
 """
 
 from __future__ import annotations
@@ -36,25 +36,28 @@ from fencepost.spec.semantics.concrete import Observer
 SLICE = PIECE_STATES
 """The number of states that one call of machine code expands or examines."""
 LONG_SECONDS = 0.05
-"""After a call that took longer, fewer states are passed."""
+"""After a call that took longer, the next call gets fewer states."""
 OWN_BLOCK = SENT_BLOCK = 1 << 16
-"""The bytes of a block for the worker's own states, and for those of others.
+"""The size in bytes of a block for the worker's own states, and of a block for the states of
+another worker.
 
 Blocks are small, so that merged states stay roughly in the order of their discovery, and the same
-successors appear near each other in the next level too. (With 1 << 17 and 1 << 18: a seventh
-more states to merge with two workers, a tenth more time.)
+successors appear near each other in the next level, too. (With 1 << 17 and 1 << 18, two workers had
+to merge a seventh more states, and took a tenth more time.)
 """
 WAIT_SECONDS = 0.05
-"""The seconds between checks while a worker waits for another one."""
+"""The time between two checks while a worker waits for another one, in seconds."""
 SPARE_BLOCKS = 8
-"""The number of blocks in transit beyond one for each other worker."""
+"""The number of blocks that a worker may have in transit, in addition to one for each other
+worker.
+"""
 TABLES, MIN_TABLES = 64, 8
 """The number of tables of the visited set over all workers, and the minimum per worker."""
 
 
 @dataclass(slots=True)
 class Block:
-    """Memory for ``count`` successors in transit, returned to ``home`` when empty."""
+    """Memory for ``count`` successors in transit. An empty block returns to ``home``."""
 
     home: Worker
     region: Region
@@ -68,11 +71,11 @@ class Crew(Protocol):
     threaded: bool
 
     def tick(self, worker: Worker) -> None:
-        """Called often. Raises an exception if the workers have to return."""
+        """Called often. Raises an exception if every worker has to return."""
         ...
 
     def fail(self, error: BaseException) -> None:
-        """Stops all workers; the error is raised by the call that started the phase."""
+        """Stops all workers. The call that started the phase raises the error."""
         ...
 
 
@@ -96,7 +99,8 @@ class Worker:
         self._finished = 0
         self._slice = SLICE
         self.expanded = 0
-        # The portions of a level to expand: this worker takes from the front, others from the back.
+        # The portions of a level to expand. This worker takes from the front; other workers take
+        # from the back.
         self.portions: deque[list[Piece]] = deque()
 
         self._share = Context(memory, sizes, owners, self._deliver_full)
@@ -113,29 +117,29 @@ class Worker:
         self._next: Compressed | None = None
         self._next_store: Store | None = None
         self.store = Store(memory, self._words, number)
-        # Memory for decoded states, and for decoding.
+        # Memory for decoded states, and memory that decoding needs.
         self._room: Region | None = None
         self._rows: Region | None = None
 
     # ------------------------------------------------------------ phases
 
     def initial(self) -> int:
-        """Computes the initial states of all owners; returns the number of combinations of choices
-        that gave one.
+        """Computes the initial states for all owners. Returns the number of combinations of choices
+        that gave an initial state.
         """
         self._code.initial(self.context)
         self._flush()
         return self._ctx[Word.STEPS]
 
     def expand(self) -> None:
-        """Expands its portions, then those that other workers have left. Returns when the states
-        sent to it have arrived as well.
+        """Expands the worker's own portions, then those that other workers have left. Returns when
+        the states sent to this worker have arrived as well.
         """
         workers = self._crew.workers
         while self.portions or (self._crew.threaded and any(w.portions for w in workers)):
             try:
-                # Own portions from the front, those of others from the back: neighbours stay
-                # together.
+                # Workers take their own portions from the front and those of others from the back,
+                # so that neighbours stay together.
                 if self.portions:
                     portion = self.portions.popleft()
                 else:
@@ -146,7 +150,7 @@ class Worker:
         self.finish()
 
     def finish(self) -> None:
-        """Hands over its last states, and receives those of the others."""
+        """Hands over the last states for other workers, and receives the last states from them."""
         self._flush()
         if self._crew.threaded:
             for other in self._crew.workers:
@@ -157,8 +161,8 @@ class Worker:
             self._finished = 0
 
     def examine(self) -> None:
-        """Examines its states of the last level, and keeps those inside the constraints. Can be
-        stopped; another call continues.
+        """Examines the worker's states of the last level, and keeps those inside the constraints.
+        This can be stopped; another call continues.
         """
         store = self.store
         if store.begin_again():
@@ -173,12 +177,12 @@ class Worker:
         self.settle()
 
     def settle(self) -> None:
-        """Keeps the states of the last level that were not examined."""
+        """Keeps the states of the last level that have not been examined."""
         self.store.end_again()
 
     def _examine(self, piece: Piece, kept: int) -> int:
-        """Examines at most `SLICE` of its states; returns the number of entries written to
-        ``kept``.
+        """Examines at most `SLICE` of the worker's states, and writes entries for those that are
+        kept to the address ``kept``. Returns the number of entries written.
         """
         states, entry_words = self.whole(piece), self._visited.entry_words
         self.dropped.begin()
@@ -186,14 +190,15 @@ class Worker:
         return self._ctx[Word.DONE]
 
     def search(self, level: int) -> None:
-        """Records for each target the least predecessor among its states of a level."""
+        """Records, for each target, the least predecessor among the worker's states of a level."""
         for piece in self.store.levels[level - 1]:
             for part in parts(piece, self.store.entry_bytes):
                 self._run([part])
 
     def whole(self, piece: Piece, place: int = 0) -> int:
-        """The address of the uncompressed states of a piece, at most `SLICE`. Decoded states are
-        valid until the next ones are decoded at the same ``place``, an offset in states.
+        """Returns the address of the uncompressed states of a piece, which has at most `SLICE`
+        states. Decoded states are valid until the next states are decoded at the same ``place``, an
+        offset in states.
         """
         if piece.owner is None:
             return piece.address
@@ -205,29 +210,31 @@ class Worker:
 
     @property
     def visited(self) -> int:
-        """The number of states that it owns, including dropped ones."""
+        """The number of states that this worker owns, including dropped ones."""
         return self._visited.states
 
     def seen(self) -> Iterator[tuple[int, int]]:
-        """All states that it owns: addresses and counts, each valid until the next; not for
-        compressed states.
+        """Yields the addresses and counts of all states that this worker owns. Each is valid until
+        the next one. The states must not be compressed.
         """
         assert isinstance(self._visited, Visited)
         return self._visited.gather(self._code, self._share)
 
     @property
     def capacities(self) -> list[int]:
-        """The capacity of each of its tables; not for compressed states."""
+        """The capacity of each of the worker's tables. The states must not be compressed."""
         assert isinstance(self._visited, Visited)
         return [self._visited.capacity(n) for n in range(self._ctx[Word.TABLE_COUNT])]
 
     def aim(self, targets: int, count: int) -> None:
-        """Searches for predecessors of the states at an address from now on; 0 ends this mode."""
+        """Makes the worker search for predecessors of the states at an address. The address 0 ends
+        this mode.
+        """
         self._share.aim(targets, count)
 
     def watch(self, observer: Observer) -> None:
-        """Reports what machine code sees from now on; an exception of the observer stops the
-        crew.
+        """Reports the observations of machine code to an observer. An exception of the observer
+        stops the crew.
         """
 
         def see(number: int, values: tuple[int, ...]) -> None:
@@ -241,7 +248,7 @@ class Worker:
     # ------------------------------------------------------------ the graph, after a search
 
     def call(self, kernel: str, *arguments: int) -> int:
-        """Calls a kernel by name, then pauses. Returns the word DONE."""
+        """Calls the kernel with this name, then pauses. Returns the word DONE."""
         getattr(self._code, kernel)(self.context, *arguments)
         self.pause()
         return self._ctx[Word.DONE]
@@ -257,23 +264,21 @@ class Worker:
     # ------------------------------------------------------------ between phases
 
     def open_level(self) -> None:
-        """Begins a level, to which new states belong from now on; called while no worker is
-        running.
-        """
+        """Begins a level. New states will belong to it. Called while no worker is running."""
         self.weights.expect(self.store.size(len(self.store.levels)))
         self.store.open_level()
         if isinstance(self._visited, Compressed):
             self._visited.settle()
 
     def count_from(self, mark: Mark) -> None:
-        """Continues with the counts of a saved search."""
+        """Continues the counts of a saved search."""
         self._share.restore(mark.tally, mark.transitions, mark.stuck)
         self._share.stand_for = mark.stand_for
         self.expanded = mark.expanded
 
     @property
     def made(self) -> int:
-        """The number of combinations of choices that gave an initial state so far."""
+        """The number of combinations of choices that gave an initial state."""
         return self._ctx[Word.STEPS]
 
     @property
@@ -292,15 +297,15 @@ class Worker:
         return self._share.stand_for
 
     def reports(self) -> list[SlotReport]:
-        """Returns the findings in the slots, and empties these."""
+        """Returns the findings in the slots, and empties the slots."""
         return self._share.take_reports()
 
     def look_for(self, deadlock: bool, properties: Container[int]) -> None:
-        """Sets which findings count from now on, in addition to those that always do."""
+        """Sets which findings count, in addition to those that always do."""
         self._share.look_for(deadlock, properties)
 
     def use(self, code: Code) -> None:
-        """Switches to other code for the same model, from the next call on."""
+        """Switches to other code for the same model. The next call uses it."""
         self._code = code
         if isinstance(self._visited, Visited):
             self._visited.code = code
@@ -308,20 +313,21 @@ class Worker:
     # ------------------------------------------------------------ compressed
 
     def plan(self, code: SetCode, salts: Salts, states: Sequence[tuple[int, int]]) -> Plan | None:
-        """The compression plan for some states; see `plan.chosen`."""
+        """Returns the compression plan for some states, or None; see `plan.chosen`."""
         crew, memory, words = self._crew, self._memory, self._words
         return chosen(code, self._share, memory, states, words, salts, lambda: crew.tick(self))
 
     def compress(self, plan: Plan, code: SetCode) -> None:
-        """Compresses all of its states. The result is used from `adopt` on, or dropped by
-        `abandon`. Raises `Exhausted`.
+        """Compresses all states of this worker. `adopt` then switches to the compressed states, and
+        `abandon` discards them. Raises `Exhausted`.
         """
         old, before = self._visited, self.store
         assert isinstance(old, Visited)
         compressed = self._next = Compressed(code, self._memory, plan, self._share, old.states)
         store = self._next_store = Store(self._memory, compressed.entry_words, self.number)
         self._rows = self._memory.take(rows_bytes(self._words))
-        # The share of a portion from each store is rounded separately.
+        # A portion may be larger than `SLICE`, since its share from each store is rounded
+        # separately.
         self._room = self._memory.take((SLICE + self._owners) * self.state_bytes)
         for number, level in enumerate(before.levels):
             if number:
@@ -329,7 +335,7 @@ class Worker:
             for piece in level:
                 self._add(compressed, store, piece.source, piece.address, piece.states)
         if old.states > before.count:
-            # States outside constraints are in the tables, but in no level.
+            # States outside the constraints are in the tables, but in no level.
             store.open_level()
             for address, count in old.gather(self._code, self._share):
                 self._add(compressed, store, self.number, address, count)
@@ -346,7 +352,7 @@ class Worker:
         self._next = self._next_store = None
 
     def abandon(self) -> None:
-        """Stays with the uncompressed states."""
+        """Discards the compressed states, so that the uncompressed ones stay in use."""
         for part in (self._next, self._next_store):
             if part is not None:
                 part.close()
@@ -356,16 +362,20 @@ class Worker:
         self._next = self._next_store = self._room = self._rows = None
 
     def use_set(self, code: SetCode) -> None:
-        """Switches to other code for compressed states, from the next call on."""
+        """Switches to other code for compressed states. The next call uses it."""
         if isinstance(self._visited, Compressed):
             self._visited.code = code
 
     def stop(self, whether: bool = True) -> None:
-        """Makes machine code return as soon as possible."""
+        """Makes machine code return as soon as possible. With ``whether`` False, machine code can
+        run again.
+        """
         self._ctx[Word.STOP] = whether
 
     def forget_messages(self) -> None:
-        """Discards received blocks and the contents of its own after a stop."""
+        """After a stop, gives back received blocks and empties the worker's own blocks without
+        merging their states.
+        """
         while not self.inbox.empty():
             block = self.inbox.get()
             if block is not None:
@@ -379,8 +389,8 @@ class Worker:
     # ------------------------------------------------------------ the work
 
     def _run(self, pieces: Sequence[Piece], last: bool = False) -> int:
-        """Expands the states of some pieces, at most `SLICE`; returns their number. ``last``: they
-        belong to the last level examined.
+        """Expands the states of some pieces, which form at most one portion, and returns the number
+        of these states. ``last`` tells whether they belong to the last level examined.
         """
         numbers: list[int] = []
         offset, workers = 0, self._crew.workers
@@ -401,14 +411,16 @@ class Worker:
         return total
 
     def _adapt(self, seconds: float) -> None:
-        """Keeps calls of machine code short, because signals are handled between calls only."""
+        """Keeps calls of machine code short, because signals are handled only between calls."""
         if seconds > LONG_SECONDS:
             self._slice = max(1, self._slice // 2)
         elif self._slice < SLICE:
             self._slice *= 2
 
     def merge(self, source: int, address: int, count: int) -> None:
-        """Adds states found by a worker to the visited set, and the new ones to the store."""
+        """Adds states that worker ``source`` has found to the visited set, and the new ones to the
+        store.
+        """
         self._add(self._visited, self.store, source, address, count)
 
     def _add(
@@ -433,12 +445,15 @@ class Worker:
     # ------------------------------------------------------------ blocks
 
     def _deliver_full(self, owner: int) -> None:
-        """Called by machine code when a block is full: delivers it and provides an empty one."""
+        """Called by machine code when a block is full. Delivers the block, and provides an empty
+        one.
+        """
         try:
             self._deliver(owner)
             self._crew.tick(self)
         except BaseException as error:
-            # An exception cannot pass through machine code, which drops its states from now on.
+            # An exception cannot pass through machine code, which drops a state if its block stays
+            # full.
             self._crew.fail(error)
 
     def _deliver(self, owner: int) -> None:
@@ -480,13 +495,13 @@ class Worker:
         return self._free.pop()
 
     def pause(self) -> None:
-        """Receives the blocks that have arrived, between calls of machine code."""
+        """Receives the blocks that have arrived. Called between calls of machine code."""
         while not self.inbox.empty():
             self._receive()
         self._crew.tick(self)
 
     def _receive(self) -> None:
-        """Waits for a message and handles it."""
+        """Waits for a message, and handles it."""
         while True:
             try:
                 message = self.inbox.get(timeout=WAIT_SECONDS)
