@@ -112,7 +112,7 @@ def trials(
             "before": mutant.before,
             "after": mutant.after,
             "reached": len(reaching),
-            "looked": trial.examined,
+            "examined": trial.examined,
             "changed": trial.changed,
             "noticed": trial.noticed,
             "seconds": round(trial.seconds, 2),

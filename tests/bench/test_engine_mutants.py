@@ -116,7 +116,7 @@ def test_a_sample_is_noticed(sample: list[dict[str, Any]]) -> None:
     asked, not_asked, *records = sample
     assert (asked["noticed"], asked["changed"]) == ("", CONTROLS)
     # A run that does not ask for a change of code must not report one.
-    counts = (not_asked["noticed"], not_asked["changed"], not_asked["looked"])
+    counts = (not_asked["noticed"], not_asked["changed"], not_asked["examined"])
     assert counts == ("", 0, CONTROLS)
     assert {record["module"] for record in records} == set(MODULES)
     # If no code of the cheap part of the corpus changes, nothing can be noticed.

@@ -237,7 +237,7 @@ action up:
 def test_estimates_of_info(tmp_path: Path) -> None:
     spec = str(MODELS / "classics" / "two_phase_commit.fence")
     whole = run("info", spec, "--check", "five", folder=tmp_path).stdout
-    assert "\n  8,832 states, all that can be reached, in 17 levels\n" in whole
+    assert "\n  8,832 states, all reachable ones, in 17 levels\n" in whole
     begun = run("info", spec, "--check", "eight", folder=tmp_path).stdout
     assert "\n  at least 26,806 states can be reached" in begun
     (tmp_path / "fails.fence").write_text(FAILS, encoding="utf-8")

@@ -130,10 +130,10 @@ def reading(
 
 
 def ended(process: subprocess.Popen[str], patience: float = PROMPT_SECONDS) -> tuple[int, str]:
-    """The exit code and both outputs of a process, which must end soon."""
+    """Returns the exit code and both outputs, on one line, of a process that must end soon."""
     output, errors = process.communicate(timeout=patience)
     assert "Traceback" not in errors
-    return process.returncode, (output + errors).strip()
+    return process.returncode, " ".join((output + errors).split())
 
 
 @pytest.mark.parametrize("name", READINGS)

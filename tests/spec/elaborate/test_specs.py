@@ -5,6 +5,7 @@ problems.
 from __future__ import annotations
 
 from pathlib import Path
+from typing import cast
 
 import pytest
 from tests.support.checked_specs import problems, ran
@@ -36,5 +37,7 @@ def test_spec(block: Block) -> None:
         result = ran(text, files)
         assert result.verdict == expected
         for name, _, value in (fact.partition(" ") for fact in facts):
-            actual = getattr(result, name)
-            assert (", ".join(actual) if isinstance(actual, list) else str(actual)) == value
+            actual: object = getattr(result, name)
+            if isinstance(actual, list):
+                actual = ", ".join(cast("list[str]", actual))
+            assert str(actual) == value
