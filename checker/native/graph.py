@@ -106,7 +106,8 @@ class StateGraph:
         `Exhausted`.
         """
         region = self.memory.take(8 * width * self.states)
-        # With untouched pages, later allocations would seem to fit when memory is weighed.
+        # Untouched pages are not measured when memory is weighed, so later allocations would seem
+        # to fit.
         self.memory.touch(region)
         room = words(region.address, width * self.states)
         weakref.finalize(room, self.memory.give, region)

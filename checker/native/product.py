@@ -57,7 +57,7 @@ _FLAGS: Logic[Flags] = Logic(
     lambda rows: np.logical_or.reduce([*rows]),
     np.logical_not,
 )
-"""The logic of truth values of several states at once."""
+"""Logical operations on the truth values of several states at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -367,7 +367,7 @@ class Product:
         states = np.flatnonzero(some)
         resting = states[~filled(rows.possible[states])]
         rests = alive[resting]
-        # Most steps lead to the next level.
+        # Most steps lead to the next level, so the last states are trimmed first.
         states = states[::-1]
         while len(states):
             changed = rows.trim(states, alive)
@@ -392,7 +392,7 @@ class Product:
 
     def _lone(self, rows: Rows, states: Ids, node: int) -> Part:
         """Returns the pairs of some states with ``node``, and the steps between these pairs. The
-        node is a group by itself, since it is its own successor.
+        node forms a group by itself, since it is its own successor.
         """
         self.graph.memory.afford((PLACE_BYTES + 1) * len(states))
         nodes, lingering = np.full(len(states), node, np.int32), np.ones(len(states), np.bool_)

@@ -1,5 +1,5 @@
 """The states of a search in machine code, as the search by levels sees them. Values replace packed
-words, findings replace slots, and numbers of the model replace tallies.
+words, findings replace slots, and counts of the model's actions, guards and marks replace tallies.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""Finds the sets of pairs of a state and a node where a behaviour can continue forever, fairly.
-This is Streett's recursion.
+"""Finds the sets of pairs of a state and a node where a behaviour can continue forever, fairly. The
+algorithm is Streett's recursion.
 
 A component where a strong unit is possible but never taken is searched again without the pairs at
 which the unit is possible. A component that does not meet an acceptance condition is searched again

@@ -34,7 +34,7 @@ from fencepost.checker.native.visited.tables import Visited
 from fencepost.spec.semantics.concrete import Observer
 
 SLICE = PIECE_STATES
-"""The number of states that one call of machine code expands or examines."""
+"""The maximum number of states that one call of machine code expands or examines."""
 LONG_SECONDS = 0.05
 """After a call that took longer, the next call gets fewer states."""
 OWN_BLOCK = SENT_BLOCK = 1 << 16

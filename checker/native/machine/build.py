@@ -246,7 +246,7 @@ class _Compilation(Generic[K]):
     def begin(self) -> None:
         """Starts to optimize the code in the background."""
         if self._thread is None:
-            # Not in the thread, since writing the text needs a deep stack.
+            # The text is not written in the thread, since this needs a deep stack.
             assert self.text
             thread = threading.Thread(target=self._improve, name="fencepost compiler")
             # Without memory for the thread's stack, the code stays unoptimized.
@@ -334,8 +334,8 @@ class SetCompilation(_Compilation[SetCode]):
 
 
 class _InUse(Generic[K]):
-    """The code of a search. It comes from the cache if possible. Otherwise it is unoptimized, until
-    a search that takes long has optimized it.
+    """The code of a search. It comes from the cache if possible. Otherwise the search begins with
+    unoptimized code, and switches to optimized code if it takes long.
     """
 
     def __init__(

@@ -22,7 +22,9 @@ from fencepost.spec.text import inputs
 HEAD = struct.Struct("<III")
 """The header of a block: the level, the number of states, and the number of bytes."""
 OUTSIDE = 0
-"""The level number of states outside the constraints. These states follow those of all levels."""
+"""The level number of states outside the constraints. In a file, these states follow those of all
+levels.
+"""
 
 
 class Damaged(Exception):

@@ -202,7 +202,9 @@ def number(value: Any, low: int = 0, end: int = LIMIT) -> int:
 
 
 def numbers(values: Any) -> tuple[int, ...]:
-    """Returns a list of words of 64 bits as a tuple. Raises `ValueError`."""
+    """Validates a list of words of 64 bits, and returns it as a tuple. The list may have any
+    length. Raises `ValueError`.
+    """
     words: Sequence[Any] = values
     if not isinstance(values, list):
         raise ValueError("no list of numbers")

@@ -80,7 +80,8 @@ class Opened:
 
 def _refuse_beyond(folder: Folder, account: Noted, limits: Limits) -> None:
     steps = len(account.levels) - 1
-    # A search cut by ``--max-states`` keeps its last level complete, unless that is the first.
+    # ``--max-states`` ends a search after a complete level, so the last level may exceed the limit,
+    # unless it is the first level.
     states = sum(account.visited[:-1] or account.visited)
     if limits.depth is not None and steps > limits.depth:
         raise folder.unusable(f"it is {steps} steps deep, and --depth allows {limits.depth}")

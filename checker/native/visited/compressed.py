@@ -41,9 +41,8 @@ prevents all tables from having to be widened at once.
 MIN_BITS = 12
 INDEX_GROWTH = 1.5
 LOAD, SMALL_LOAD, SMALL = 3 / 4, 1 / 3, 1 << 18
-"""The maximum load of an index, and that of a small index. A low load makes the index faster, and
-hardly takes memory if the index is small, that is, if it holds fewer than ``SMALL`` pairs at that
-load.
+"""The maximum load of an index, and that of a small index, which holds fewer than ``SMALL`` pairs
+at that load. A low load is faster, and costs little memory if the index is small.
 """
 MAX_NUMBERS = 1 << 32
 """Pair numbers have 32 bits."""
