@@ -1,7 +1,8 @@
-"""The tables of docs/kafka/: the bugs that the checks of the models find, and the number of steps.
+"""Generates the tables of docs/kafka/: the bugs that the checks of the models find, and the number
+of steps to each.
 
     python -m bench.kafka                      runs all quick checks, prints the table
-    python -m bench.kafka txn_core_v1 --slow   one model, with its slow checks
+    python -m bench.kafka txn_core_v1 --slow   runs one model, including its slow checks
     python -m bench.kafka --write              also saves the results and writes the pages
     python -m bench.kafka --pages              rewrites the pages from saved results, runs nothing
 
@@ -93,7 +94,7 @@ def _parser() -> argparse.ArgumentParser:
 def _is_selected(path: Path, names: Sequence[str]) -> bool:
     if names:
         return path.stem in names
-    # Mappings of recordings are not searched.
+    # Mappings of recordings are excluded, since their states are not searched.
     return not MAPPING.search(path.read_text(encoding="utf-8"))
 
 
@@ -103,7 +104,7 @@ def _is_selected(path: Path, names: Sequence[str]) -> bool:
 def run(
     path: Path, *, slow: bool = False, timeout: float | None = None
 ) -> tuple[Results, list[str]]:
-    """The rows of a model, and a sentence for each unexpected result."""
+    """Runs the checks of a model. Returns its rows, and a sentence for each unexpected result."""
     rows: list[Row] = []
     ran: list[CheckResult] = []
     wrong: list[str] = []
@@ -143,7 +144,9 @@ def run(
 
 
 def _remark(check: Check, every: Sequence[Check], before: Mapping[str, str]) -> str:
-    """The comment above a check, or that of the previous check if both run the same model."""
+    """Returns the comment above a check, or that of the previous check if both have the same
+    constants.
+    """
     assert check.span is not None
     own = _comment_above(check.span)
     index = every.index(check)
@@ -175,7 +178,7 @@ def _row(check: Check, result: CheckResult, remark: str) -> Row:
 
 
 def _never_taken(results: Sequence[CheckResult]) -> list[str]:
-    """The actions that no check takes."""
+    """Returns the actions that no check takes."""
     taken = {
         action.name
         for result in results
@@ -188,8 +191,8 @@ def _never_taken(results: Sequence[CheckResult]) -> list[str]:
 
 
 def _vacuous(results: Sequence[CheckResult]) -> Iterator[str]:
-    """``property: left side`` for each left side that is true in none of the checks that examined
-    the property without finding a violation.
+    """Returns ``property: left side`` for each left side of an implication that is true in none of
+    the checks that examined the property without finding a violation.
     """
     always: dict[str, bool] = {}
     for result in results:
@@ -212,7 +215,7 @@ def _named(pattern: re.Pattern[str], texts: Sequence[str]) -> tuple[str, ...]:
 
 
 def _switches(check: Check, model: Model) -> Iterator[Switch]:
-    """The rules that a check disables or enables: the Boolean constants that it sets."""
+    """Yields the rules that a check disables or enables: the Boolean constants that it sets."""
     by_path = {constant.path: constant for constant in model.constants}
     for assignment in check.constants:
         path = ".".join(part.text for part in assignment.path)
@@ -223,7 +226,9 @@ def _switches(check: Check, model: Model) -> Iterator[Switch]:
 
 
 def _comment_beside(span: Span) -> str:
-    """The comment at the end of the line, and on the lines below it in the same column."""
+    """Returns the comment at the end of the line, and its continuation in the same column of the
+    following lines.
+    """
     lines = span.source.text.split("\n")
     number = span.line - 1
     before, mark, comment = lines[number].partition("#")
@@ -237,13 +242,13 @@ def _comment_beside(span: Span) -> str:
 
 
 def _comment_above(span: Span) -> str:
-    """The comment lines directly above, without a break."""
+    """Returns the comment in the lines directly above."""
     parts: list[str] = []
     number = span.line - 1
     while number > 0 and span.source.line(number).startswith("#"):
         parts.insert(0, span.source.line(number).lstrip("# "))
         number -= 1
-    # A rule across the page marks a heading.
+    # A horizontal rule marks a heading.
     return "" if any("-----" in part for part in parts) else _flat(" ".join(parts))
 
 
@@ -252,15 +257,15 @@ def _flat(text: str) -> str:
 
 
 def _ignore(_: Progress) -> None:
-    """These runs show no progress."""
+    """These runs do not show their progress."""
 
 
 # ---------------------------------------------------------------- saved results
 
 
 def dumps(results: Mapping[str, Results]) -> str:
-    """The text of the file of results, JSON Lines: a line for the model, then one for each of its
-    checks.
+    """Returns the text of the file of results. It is JSON Lines: a line for each model, followed by
+    one for each of its checks.
     """
     lines: list[str] = []
     for model in results.values():
@@ -270,7 +275,7 @@ def dumps(results: Mapping[str, Results]) -> str:
 
 
 def read(path: Path) -> dict[str, Results]:
-    """The saved results by model; empty without a file."""
+    """Returns the saved results by model, empty without a file."""
     if not path.exists():
         return {}
     lines = (json.loads(line) for line in path.read_text(encoding="utf-8").splitlines())

@@ -1,4 +1,4 @@
-"""The generated parts of docs/kafka/, tables and traces, from saved results.
+"""Generates the tables and traces in docs/kafka/ from saved results.
 
 The page of a model has a marked section for each table:
 
@@ -9,7 +9,7 @@ README.md has the same sections for all models, named ``*``, and one more:
 
     <!-- never: * -->        ...   <!-- end of never -->
 
-The steps of the traces go to traces/MODEL.md.
+The steps of the traces are written to traces/MODEL.md.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from textwrap import wrap
 from bench.places import table
 
 WIDTH = 100
-"""Width of a step in characters; a longer one is wrapped."""
+"""Maximum width of a step in characters. Longer steps are wrapped."""
 
 PLACE = re.compile(
     r"<!-- (?P<table>counts|bugs|models|never): (?P<model>[\w*]+) -->\n"
@@ -36,7 +36,7 @@ TEMPLATE = Path(__file__).with_name("kafka.template.md")
 
 @dataclass(frozen=True, slots=True)
 class Switch:
-    """A constant that a check sets to another value, and the comment on it in the spec."""
+    """A constant that a check sets, its value, and the comment on the constant in the spec."""
 
     name: str
     value: str
@@ -45,9 +45,9 @@ class Switch:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A check that was run. ``remark`` is the comment above it; ``bugs`` and ``rules`` are the
-    names in that comment and in those of the switches. ``steps`` are the titles of the steps after
-    the initial state, or None without a trace.
+    """A check that was run. ``remark`` is the comment above it. ``bugs`` and ``rules`` are the
+    names that occur in this comment and in the comments on the switches. ``steps`` are the titles
+    of the steps after the initial state, or None without a trace.
     """
 
     check: str
@@ -68,7 +68,7 @@ class Row:
 class Results:
     """The checks of a model. ``title`` is the start of its docstring; ``machine`` and ``load``
     describe the measurement. ``idle`` are the actions that no check takes. ``vacuous`` has
-    ``property: left side`` for each implication whose left side is never true in a check of the
+    ``property: left side`` for each implication whose left side is never true in the checks of the
     property.
     """
 
@@ -82,7 +82,7 @@ class Results:
 
 
 def pages(folder: Path, results: Sequence[Results]) -> dict[Path, str]:
-    """The complete text of all pages with generated parts."""
+    """Returns the complete text of all pages with generated parts."""
     pages: dict[Path, str] = {}
     readme = folder / "README.md"
     text = (readme if readme.exists() else TEMPLATE).read_text(encoding="utf-8")
@@ -97,7 +97,7 @@ def pages(folder: Path, results: Sequence[Results]) -> dict[Path, str]:
 
 
 def filled(page: str, results: Sequence[Results]) -> str:
-    """A page with its sections filled; sections of models without results stay."""
+    """Returns a page with its sections filled. Sections of models without results are preserved."""
     by_name = {model.model: model for model in results}
 
     def fill(section: re.Match[str]) -> str:
@@ -120,7 +120,7 @@ def filled(page: str, results: Sequence[Results]) -> str:
 
 
 def models(results: Sequence[Results]) -> str:
-    """The models, with the number and duration of their checks."""
+    """Returns a table of the models, with the number and duration of their checks."""
     rows = [
         [
             f"[{model.model}]({model.model}.md)",
@@ -135,7 +135,7 @@ def models(results: Sequence[Results]) -> str:
 
 
 def counts(results: Sequence[Results]) -> str:
-    """Every check that ran, with its counts, followed by the machines."""
+    """Returns a table of all checks that ran, with their counts, followed by the machines."""
     rows = [
         [
             f"`{row.check}`{' (slow)' if row.slow else ''}",
@@ -153,8 +153,8 @@ def counts(results: Sequence[Results]) -> str:
 
 
 def bugs(results: Sequence[Results], *, named: bool = True, linked: bool = True) -> str:
-    """Every check that finds a problem, with the comments of the spec. ``named`` adds the model,
-    ``linked`` a link to the trace.
+    """Returns a table of all checks that find a problem, with the names of bugs and rules from the
+    comments in the spec. ``named`` adds the model, ``linked`` a link to the trace.
     """
     rows: list[list[str]] = []
     for model in results:
@@ -183,7 +183,7 @@ def bugs(results: Sequence[Results], *, named: bool = True, linked: bool = True)
 
 
 def never(results: Sequence[Results]) -> str:
-    """The parts of a model that no check exercises: actions, and left sides of implications."""
+    """Returns a table of what no check exercises: actions, and left sides of implications."""
     rows = [
         [
             model.model,
@@ -196,7 +196,9 @@ def never(results: Sequence[Results]) -> str:
 
 
 def traces(model: Results) -> str:
-    """The page of a model's traces: the steps of each, and the command that prints it in full."""
+    """Returns the page of a model's traces. It shows the steps of each trace, and the command that
+    prints the trace in full.
+    """
     parts = [
         f"# Traces of {model.model}\n",
         f"The shortest trace of each check of [{model.model}](../{model.model}.md) that finds a "
@@ -219,7 +221,7 @@ def traces(model: Results) -> str:
 
 
 def _steps(titles: Sequence[str]) -> list[str]:
-    """The steps of a trace, numbered as in the printed report."""
+    """Returns the steps of a trace, numbered as in the printed report."""
     titles = ["initial state", *titles]
     digits = len(str(len(titles)))
     return [

@@ -1,4 +1,4 @@
-"""The machine and the versions of the measurements."""
+"""The machine that runs the measurements, and the versions of the measured programs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """The processor, the system and the versions."""
+    """The processor, the system, and the versions of programs."""
 
     processor: str
     cores: int
@@ -32,7 +32,7 @@ class Machine:
 
 
 def this_machine() -> Machine:
-    """The machine that runs this process."""
+    """Describes the machine that runs this process."""
     return Machine(
         processor=_field("/proc/cpuinfo", "model name") or platform.processor() or "unknown",
         cores=processors(),
@@ -47,7 +47,7 @@ def this_machine() -> Machine:
 
 
 def load() -> float:
-    """The load average of the last minute."""
+    """Returns the load average of the last minute."""
     return os.getloadavg()[0]
 
 
@@ -70,13 +70,13 @@ def _package(name: str) -> str:
 
 
 def commit(checkout: Path) -> str:
-    """The commit of a checkout, with a mark if the checkout has changes."""
+    """Returns the commit of a checkout, marked if the checkout has changes."""
     description = _first_line("git", "-C", str(checkout), "describe", "--always", "--dirty")
     return description if description != "none" else "no commit"
 
 
 def _first_line(*command: str) -> str:
-    """The first line that a command prints; "none" if the command is not installed."""
+    """Returns the first line that a command prints, or "none" if the command is not installed."""
     if shutil.which(command[0]) is None:
         return "none"
     done = subprocess.run(command, capture_output=True, text=True, check=False)

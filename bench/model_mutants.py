@@ -1,28 +1,29 @@
-"""Mutation of every model of Kafka: `python -m bench.model_mutants`.
+"""Mutates every model of Kafka: `python -m bench.model_mutants`.
 
 Each model is weakened at one point at a time, in random order, and its checks run until one
-notices; docs/mutate.md describes the possible results. First come `FIRST` changes of each model,
-then the rest. Each trial is a line of bench/results/mutants/MODEL.jsonl, so that a campaign can be
-resumed. A trial with an earlier text of the model counts, and the page marks it.
+notices; docs/mutate.md describes the possible results. The first `FIRST` changes of each model are
+tried before the rest. Each trial is a line of bench/results/mutants/MODEL.jsonl, so that a campaign
+can be resumed. Trials with an earlier text of the model count, too; the page marks them.
 
-    python -m bench.model_mutants --until 11:30    begins no trial after that
-    python -m bench.model_mutants txn_group        only this model
-    python -m bench.model_mutants --first          the first changes only
-    python -m bench.model_mutants --read           changes with a reason on a page
-    python -m bench.model_mutants --anew           also changes tried with an earlier text
-    python -m bench.model_mutants --open           changes not noticed, with today's text, by the
-                                                   checks that reached a difference
-    python -m bench.model_mutants --open --whole   ... by all quick checks, and undecided changes
-    python -m bench.model_mutants --open --check NAME   ... by this one: saved if it notices
-    python -m bench.model_mutants --shared         changes not noticed in other models with them
-    python -m bench.model_mutants --ok             only checks that expect ok
-    python -m bench.model_mutants --more           survivors, with the checks that were left out
+    python -m bench.model_mutants --until 11:30    begins no trial after that time
+    python -m bench.model_mutants txn_group        tries only changes of this model
+    python -m bench.model_mutants --first          tries only the first changes of each model
+    python -m bench.model_mutants --read           tries changes with a reason on a page
+    python -m bench.model_mutants --anew           also retries changes tried with an earlier text
+    python -m bench.model_mutants --open           retries unnoticed changes with the present text,
+                                                   by the checks that reached a difference
+    python -m bench.model_mutants --open --whole   ... by all quick checks; also undecided changes
+    python -m bench.model_mutants --open --check NAME   ... by this check, saved if it notices
+    python -m bench.model_mutants --shared         tries changes that other models share but do not
+                                                   notice
+    python -m bench.model_mutants --ok             runs only checks that expect ok
+    python -m bench.model_mutants --more           retries survivors with the checks left out before
     python -m bench.model_mutants --page           rewrites docs/kafka/mutants.md, runs nothing
 
-A check is quick if it is not slow, decides no temporal property and makes at most `QUICK` steps; a
+A check is quick if it is not slow, decides no temporal property and makes at most `QUICK` steps. A
 model without a quick check is tried with all checks that are not slow. Changes of fairness are
-judged by temporal checks. A change that makes a check exceed `TIMEOUT_SECONDS` seconds or its
-memory is not decided.
+judged by temporal checks. A change is undecided if a check exceeds `TIMEOUT_SECONDS` seconds or its
+memory limit.
 """
 
 from __future__ import annotations
@@ -60,9 +61,9 @@ SEED = 19
 TIMEOUT_SECONDS = 300.0
 COMPARED = 20_000
 LIKENED = 300_000
-"""Limit of steps for comparing graphs without a part of the state."""
+"""Maximum number of steps for comparing graphs without a part of the state."""
 TRANSLATION = 3.0
-"""Approximate seconds that a check takes to compile before its first run."""
+"""Approximate time that a check takes to compile before its first run, in seconds."""
 
 
 def main(words: Sequence[str] | None = None) -> int:
@@ -83,7 +84,7 @@ def main(words: Sequence[str] | None = None) -> int:
 
 
 def tried(path: Path, options: argparse.Namespace, first: bool) -> None:
-    """Tries the changes of a model without a row in its file of results; with ``first``, only up to
+    """Tries the changes of a model that have no row in its file of results; with ``first``, at most
     `FIRST` of them.
     """
     program = load(path)
@@ -114,7 +115,7 @@ def tried(path: Path, options: argparse.Namespace, first: bool) -> None:
             baseline = _baseline(ready, options.more, options.quick, owed) if those else []
             if not baseline:
                 continue
-            # Only the changes to try are combined into one program: fewer changes compile faster.
+            # The program contains only the changes to try, since fewer changes compile faster.
             work = campaign(baseline, [*those.values()])
             work = replace(work, compared=COMPARED, likened=0 if options.check else LIKENED)
             for key, trial in _trials(work, those, differences, options.until):
@@ -134,7 +135,7 @@ def _keys_to_try(
     options: argparse.Namespace,
     first: bool,
 ) -> list[str]:
-    """The keys of the changes to try, from ``every`` change of a model."""
+    """Returns the keys of the changes to try, selected from ``every`` change of a model."""
     if options.anew:
         rows = {key: row for key, row in rows.items() if row["text"] == text}
     elif options.open:
@@ -156,7 +157,7 @@ def _keys_to_try(
 
 
 def _different(model: str) -> set[str]:
-    """The changes with an unnoticed difference in models other than this."""
+    """Returns the changes with an unnoticed difference in models other than ``model``."""
     results = page.read(RESULTS, page.names(MODELS))
     noticed = page.noticed_by(results)
     others = (result.rows.values() for result in results if result.model != model)
@@ -167,7 +168,7 @@ def _different(model: str) -> set[str]:
 def _selected_jobs(
     ready: Sequence[Job], checks: Sequence[Check], options: argparse.Namespace
 ) -> list[Job]:
-    """The checks to run, as far as this can be decided before they have run."""
+    """Returns the checks to run, as far as this can be decided without running them."""
     steps = {check.name: dict(check.counts).get("generated", 0) for check in checks}
     return [
         job
@@ -178,12 +179,12 @@ def _selected_jobs(
 
 
 def _chance(change: tuple[str, Mutant]) -> str:
-    """A sort key for a pseudorandom order, stable under other changes."""
+    """Returns a sort key for a pseudorandom order, which does not depend on the other changes."""
     return hashlib.sha256(f"{SEED} {change[0]}".encode()).hexdigest()
 
 
 def keyed(every: Iterable[Mutant]) -> Iterator[tuple[str, Mutant]]:
-    """The changes, each with a key that depends only on the text of its declaration."""
+    """Yields the changes, each with a key that depends only on the text of its declaration."""
     seen: Counter[tuple[str, str, str, str]] = Counter()
     for mutant in every:
         identity = mutant.path.name, mutant.where, mutant.kind, mutant.change
@@ -192,7 +193,7 @@ def keyed(every: Iterable[Mutant]) -> Iterator[tuple[str, Mutant]]:
 
 
 def row_of(key: str, text: str, trial: Trial) -> dict[str, Any]:
-    """The row to save for a trial; ``text`` is the digest of the model's text."""
+    """Returns the row to save for a trial. ``text`` is the digest of the model's text."""
     values = trial_object(trial)
     row: dict[str, Any] = {
         "key": key,
@@ -208,7 +209,7 @@ def row_of(key: str, text: str, trial: Trial) -> dict[str, Any]:
 
 
 def _parts(row: Mapping[str, Any] | None) -> bool:
-    """Whether a row records where the graphs part."""
+    """Whether a row records a point where the graphs diverge."""
     return row is not None and row.get("parting") is not None
 
 
@@ -219,8 +220,8 @@ def _is_open(row: dict[str, Any]) -> bool:
 def _trials(
     work: Campaign, left: Mapping[str, Mutant], differences: Mapping[str, str], until: float | None
 ) -> Iterator[tuple[str, Trial]]:
-    """The trials: first the check named in ``differences``, if any, then those with many kills for
-    their cost.
+    """Yields the trials. Each tries first the check named in ``differences``, if any, then the
+    other checks, those with the most kills for their cost first.
     """
     noticed: Counter[str] = Counter()
     asked: set[str] = set()
@@ -249,8 +250,9 @@ def _trials(
 
 
 def _baseline(ready: Sequence[Job], more: bool, quick: int, owed: bool) -> list[CheckResult]:
-    """The results of the checks on the original model: the quick ones, or with ``more`` all others;
-    with ``owed``, for changes of fairness, the temporal ones.
+    """Returns the results of the checks on the original model: those of the quick checks, or with
+    ``more`` those of all others. With ``owed``, for changes of fairness, only temporal checks
+    count. If there are none of these, returns the results of the other checks.
     """
     asked: list[CheckResult] = []
     left: list[CheckResult] = []
@@ -274,7 +276,9 @@ def _baseline(ready: Sequence[Job], more: bool, quick: int, owed: bool) -> list[
 
 
 def _begun(results: Path, changes: int) -> dict[str, dict[str, Any]]:
-    """The rows of a file of results by key; the head of the file has the number of changes."""
+    """Returns the rows of a file of results by key, after writing the number of changes to the head
+    of the file.
+    """
     results.parent.mkdir(parents=True, exist_ok=True)
     rows = page.rows_of(results)[1] if results.exists() else {}
     lines = [{"changes": changes, "seed": SEED}, *rows.values()]

@@ -1,6 +1,6 @@
-"""docs/kafka/mutants.md, from the trials of `model_mutants`.
+"""Generates docs/kafka/mutants.md from the trials of `model_mutants`.
 
-The result of a run takes precedence over a reason on a page: such a reason is shown only next to a
+The result of a run takes precedence over a reason on a page: the reason is shown only next to a
 change with an unnoticed difference.
 """
 
@@ -24,7 +24,7 @@ DOCS = ROOT / "docs" / "kafka"
 PAGE = DOCS / "mutants.md"
 TEMPLATE = Path(__file__).with_name("mutants.template.md")
 READ = ("mutants_txn_core_v1", "mutants_txn_core_v2")
-"""The pages with reasons found by reading."""
+"""The pages that give reasons found by reading."""
 REASON = re.compile(r"^(?:\| `(\w+)` )?\| `([\w.]+)` \| (.+) \| (?:same|differ|!|) ?\| (\d+) \|$")
 
 CLASSES = (
@@ -35,8 +35,8 @@ CLASSES = (
 
 @dataclass(frozen=True, slots=True)
 class Results:
-    """The trials of a model by the keys of their changes; ``changes`` is the number of all changes.
-    ``text`` is the digest of the model's present text, None if not computed.
+    """The trials of a model, by the keys of their changes. ``changes`` is the number of all
+    changes. ``text`` is the digest of the model's present text, or None if it was not computed.
     """
 
     model: str
@@ -51,7 +51,7 @@ class Results:
 
 
 def digest(program: Program) -> str:
-    """The digest of a model's text, including its imports."""
+    """Returns the digest of a model's text, including its imports."""
     state = hashlib.sha256()
     for path, tree in sorted(program.files.files.items()):
         state.update(f"{path.name}\n{tree.source.text}\n".encode())
@@ -59,21 +59,24 @@ def digest(program: Program) -> str:
 
 
 def names(models: Path) -> list[str]:
-    """The models to mutate, without mappings of recordings, which have no protocol."""
+    """Returns the models to mutate. Mappings of recordings are left out, since they have no
+    protocol.
+    """
     stems = sorted(path.stem for path in models.glob("*.fence"))
     return [stem for stem in stems if not stem.startswith("conform_")]
 
 
 def rows_of(path: Path) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
-    """The head of a file of results, and the last row for each key."""
-    # A line without an end was incomplete when the campaign was stopped.
+    """Returns the head of a file of results, and the last row for each key."""
+    # A last line without a line end was incomplete when the campaign was stopped.
     complete = path.read_text(encoding="utf-8").split("\n")[:-1]
     lines = [json.loads(line) for line in complete]
     rows: dict[str, dict[str, Any]] = {}
     for row in lines[1:]:
         key = row["key"]
         before = rows.pop(key, None)
-        # Other checks may notice a change; otherwise the earlier results stay.
+        # A later run with other checks may notice a change. If it does not, the earlier results are
+        # kept.
         additions = {name: row[name] for name in ("more", "met") if name in row}
         stays = additions and row["fate"] != "killed"
         rows[key] = {**before, **additions} if before is not None and stays else row
@@ -81,8 +84,8 @@ def rows_of(path: Path) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
 
 
 def read(folder: Path, models: Sequence[str], specs: Path | None = None) -> list[Results]:
-    """The available results; ``specs`` is the folder of the models, needed for digests of their
-    texts.
+    """Returns the available results. ``specs`` is the folder of the models, which is needed to
+    compute the digests of their texts.
     """
     results: list[Results] = []
     for name in models:
@@ -96,7 +99,9 @@ def read(folder: Path, models: Sequence[str], specs: Path | None = None) -> list
 
 
 def class_of(row: Mapping[str, Any], noticed: Mapping[str, str]) -> str:
-    """One of `CLASSES`. ``noticed`` has, for each change that some model notices, the check."""
+    """Returns one of `CLASSES`. ``noticed`` maps each change that some model notices to the check
+    that notices it.
+    """
     match row["fate"]:
         case "killed":
             return "noticed"
@@ -109,7 +114,8 @@ def class_of(row: Mapping[str, Any], noticed: Mapping[str, str]) -> str:
         case "equivalent":
             return "same graph"
         case _ if row["same_counts"] and row["parting"] is None and row["kind"] != "fairness":
-            # States and steps do not depend on fairness: temporal checks judge it.
+            # Fairness does not affect states and steps, so changes of it are judged by temporal
+            # checks.
             return "same graph"
         case _ if row["key"] in noticed:
             return "elsewhere"
@@ -118,7 +124,9 @@ def class_of(row: Mapping[str, Any], noticed: Mapping[str, str]) -> str:
 
 
 def noticed_by(results: Sequence[Results]) -> dict[str, str]:
-    """For each change that some model notices, the check that notices it, with its model."""
+    """Maps each change that some model notices to the first check that notices it, preceded by the
+    name of its model.
+    """
     noticed: dict[str, str] = {}
     for result in results:
         for key, row in result.rows.items():
@@ -128,7 +136,7 @@ def noticed_by(results: Sequence[Results]) -> dict[str, str]:
 
 
 def table(results: Sequence[Results]) -> Iterator[str]:
-    """The table of all models."""
+    """Yields the lines of the table of all models."""
     noticed = noticed_by(results)
     yield (
         "| model | text | changes | tried | noticed | same model | never matters | same graph"
@@ -153,15 +161,17 @@ def _row(name: str, counts: Mapping[str, int], order: Sequence[str]) -> str:
 
 
 def key_of(file: str, where: str, kind: str, change: str, repetition: int) -> str:
-    """The key of a change, stable as long as the text of its declaration stays."""
+    """Returns the key of a change, which is stable as long as the text of its declaration does not
+    change.
+    """
     identity = f"{file} {where} {kind} {change} {repetition}"
     return hashlib.sha256(identity.encode()).hexdigest()[:12]
 
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """A row of a page with reasons found by reading: a change, and a link to its reason.
-    ``repetition`` distinguishes it from equal changes before it in its declaration.
+    """A row of a page with reasons found by reading: a change, and a link to the reason.
+    ``repetition`` distinguishes the change from equal ones before it in its declaration.
     """
 
     file: str
@@ -171,13 +181,13 @@ class Reason:
     link: str
 
     def possible_keys(self) -> Iterator[str]:
-        """The possible keys of the change; its kind is not in the row."""
+        """Yields all possible keys of the change, since the row does not contain its kind."""
         for kind in KINDS:
             yield key_of(self.file, self.where, kind, self.change, self.repetition)
 
 
 def reasons(docs: Path, name: str) -> Iterator[Reason]:
-    """The rows of a page."""
+    """Yields the rows of a page."""
     section = ""
     for line in (docs / f"{name}.md").read_text(encoding="utf-8").splitlines():
         section = line[4:] if line.startswith("### ") else section
@@ -192,14 +202,16 @@ def reasons(docs: Path, name: str) -> Iterator[Reason]:
 
 
 def explained(model: str, docs: Path = DOCS) -> set[str]:
-    """The possible keys of a model's changes with a reason found by reading."""
+    """Returns the possible keys of those changes of a model that have a reason found by reading."""
     name = f"mutants_{model}"
     rows = reasons(docs, name) if name in READ else ()
     return {key for reason in rows for key in reason.possible_keys()}
 
 
 def read_before(results: Sequence[Results], docs: Path) -> Iterator[str]:
-    """The results of runs for the changes with a reason found by reading."""
+    """Yields a table with the results of runs for the changes that have a reason found by
+    reading.
+    """
     classes = ("noticed", "never matters", "same graph", "unseen", "different")
     yield f"| reasons for | changes | {' | '.join(classes)} | other |"
     yield f"| --- |{' ---: |' * 7}"
@@ -223,7 +235,7 @@ def read_before(results: Sequence[Results], docs: Path) -> Iterator[str]:
 
 
 def left(results: Sequence[Results], docs: Path) -> Iterator[str]:
-    """The changes with an unnoticed difference, file by file."""
+    """Yields tables of the changes with an unnoticed difference, one for each file."""
     noticed = noticed_by(results)
     read_: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
     for reason in (result for name in READ for result in reasons(docs, name)):
@@ -248,7 +260,9 @@ def left(results: Sequence[Results], docs: Path) -> Iterator[str]:
 
 
 def unseen(results: Sequence[Results]) -> Iterator[str]:
-    """The changes whose only effect is on a part of the state that influences nothing else."""
+    """Yields a table of the changes whose only effect is on a part of the state that influences
+    nothing else.
+    """
     noticed = noticed_by(results)
     hidden_by: dict[str, dict[str, list[str]]] = {}
     rows: dict[str, dict[str, Any]] = {}
@@ -274,7 +288,7 @@ def _position(rows: Sequence[tuple[str, Mapping[str, Any]]]) -> tuple[int, str]:
 
 
 def _parted(rows: Sequence[tuple[str, Mapping[str, Any]]]) -> str:
-    """The first difference of the graphs, in the first model that records it."""
+    """Describes the first difference of the graphs, in the first model that records one."""
     for model, row in rows:
         parting = row["parting"]
         if parting is not None:
@@ -303,7 +317,7 @@ def _named(actions: Sequence[str]) -> str:
 
 
 def text(results: Sequence[Results], docs: Path = DOCS) -> str:
-    """The page."""
+    """Returns the text of the page."""
     earlier = {result.model: result.earlier for result in results if result.earlier}
     remark = ", ".join(f"{count} of {model}" for model, count in earlier.items())
     parts = {

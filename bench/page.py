@@ -1,4 +1,4 @@
-"""`docs/performance.md` and its charts, from the measurements."""
+"""Generates `docs/performance.md` and its charts from the measurements."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from bench.results import SPILLED, Results, Row, Search
 from bench.suite import OTHERS, OURS, SPIN, WIDE
 
 TEMPLATE = Path(__file__).with_name("page.template.md")
-"""The page without its figures."""
+"""The text of the page, without its figures."""
 LARGEST, SMALLEST = "N = 10", "N = 8"
 RACE = OTHERS[0].name
 MORE, MOST = (task.name for task in WIDE)
 
 
 def files(results: Results) -> dict[str, str]:
-    """The page and its charts, by their file names in the folder of the documentation."""
+    """Returns the page and its charts, by file name."""
     files = {"performance.md": _page(results)}
     long = [search for search in results.searches if search.long and not search.note]
     most = max((search.workers for search in long), default=0)
@@ -59,15 +59,17 @@ def _page(results: Results) -> str:
 # ---------------------------------------------------------------------------------------- aims
 
 Aim: TypeAlias = tuple[str, str, float | None, Callable[[float], bool]]
-"""The title of the aim, its bound in words, the measured value, and the test for it."""
+"""The title of the target, its bound in words, the measured value, and the test that the value must
+pass.
+"""
 BYTES = {
     LARGEST: (15, 18, 7, 12),
     RACE: (16, 18, 8, 12),
     MORE: (16, 18, 8, 12),
     MOST: (22, 0, 14, 0),
 }
-"""Bytes of a state at the end and their maximum after 4 million states, then both with `SPILLED`;
-0: no bound.
+"""Targets for the bytes per state at the end, and for their maximum after 4 million states; then
+both with `SPILLED`. 0 means no bound.
 """
 
 
@@ -170,7 +172,7 @@ def _aims(results: Results) -> str:
 
 
 def _last(results: Results) -> float | None:
-    """The worst ratio of a run with a violation in the last level to the plain run."""
+    """Returns the worst ratio of a run with a violation in the last level to the plain run."""
     worst: float | None = None
     rows = [row for row in results.rows if row.part == "last-level"]
     for plain, violating in zip(rows[::2], rows[1::2], strict=True):
@@ -179,7 +181,9 @@ def _last(results: Results) -> float | None:
 
 
 def _growth(results: Results) -> float | None:
-    """The worst ratio of all numbers of workers."""
+    """Returns the worst ratio of the time per successor in the largest search to that in the
+    smallest, over all numbers of workers.
+    """
     ratios = [
         search.per_successor / small.per_successor
         for search in results.searches
@@ -197,7 +201,7 @@ def _number(value: float) -> str:
 
 
 def _remarks(results: Results) -> str:
-    """The table of shares for the largest search, in words."""
+    """Describes the cost of a generated state in the largest search."""
     search = results.search(LARGEST, 2) or results.search(LARGEST, 1)
     if search is None:
         return ""

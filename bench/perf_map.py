@@ -3,11 +3,12 @@
     perf record -e cpu-clock:u -F 997 -o FILE python -m bench.perf_map check SPEC --check NAME
     perf report -i FILE --sort sym
 
-The code of a search is in no file that `perf` could read, so the addresses and names of its
+The code of a search is not in a file that `perf` could read. So the addresses and names of its
 functions are written to /tmp/perf-PID.map, where `perf` looks for them. A name begins with the
-number of the code: quick and optimized code of the model, and code of compressed sets, in the order
-of loading. A function that LLVM inlined is counted in its caller: in a search, the actions of the
-model are in `step_state`, its step invariants in `emit`, its other properties in `examine`.
+number of the code, in the order of loading: quick and optimized code of the model, and code of
+compressed sets. A function that LLVM inlined is counted in its caller. In a search, the actions of
+the model are inlined in `step_state`, its step invariants in `emit`, and its other properties in
+`examine`.
 """
 
 from __future__ import annotations
@@ -24,11 +25,13 @@ from fencepost.checker.native.machine import build
 
 FOLDER = Path("/tmp")
 SYMBOL_TABLE, FUNCTION = 2, 2
-"""ELF's types of a section with symbols, and of a symbol for a function."""
+"""ELF's numbers for the type of a symbol table section, and for the type of a function symbol."""
 
 
 class Symbol(NamedTuple):
-    """A function in an object file: its section, its offset there, and its size in bytes."""
+    """A function in an object file: its section, its offset in the section, and its size in
+    bytes.
+    """
 
     name: str
     section: int
@@ -37,7 +40,7 @@ class Symbol(NamedTuple):
 
 
 def functions(image: bytes) -> Iterator[Symbol]:
-    """The functions of a 64-bit ELF object file, including local ones."""
+    """Yields the functions of a 64-bit ELF object file, including local ones."""
     (table,) = struct.unpack_from("<Q", image, 0x28)
     size, count = struct.unpack_from("<HH", image, 0x3A)
     headers = [struct.unpack_from("<IIQQQQIIQQ", image, table + size * n) for n in range(count)]
@@ -53,11 +56,14 @@ def functions(image: bytes) -> Iterator[Symbol]:
 
 
 def mapped(image: bytes, code: build.Code | build.SetCode) -> Iterator[tuple[int, int, str]]:
-    """Address, size and name of each function of an object file that was loaded as ``code``."""
+    """Yields the address, size and name of each function of an object file that was loaded as
+    ``code``.
+    """
     symbols = [*functions(image)]
     moved: dict[int, int] = {}
     for symbol in symbols:
-        # Only exported functions have an address to query; the rest of the section moved with them.
+        # Only the addresses of exported functions can be queried. Other functions of a section move
+        # by the same distance.
         address = code.engine.get_function_address(symbol.name)
         if address:
             moved[symbol.section] = address - symbol.start
@@ -67,7 +73,7 @@ def mapped(image: bytes, code: build.Code | build.SetCode) -> Iterator[tuple[int
 
 
 def install() -> None:
-    """Writes all code loaded from now on to the map of this process."""
+    """Makes this process write all code that it loads later to its map."""
     load, number = build.load, 0
 
     def watched(image: bytes, target: Any, kind: Any) -> Any:
@@ -79,7 +85,7 @@ def install() -> None:
         number += 1
         return code
 
-    # The module declares this name as a constant, which it is everywhere else.
+    # The module declares this name as a constant, and nothing else reassigns it.
     engine: Any = build
     engine.load = watched
 

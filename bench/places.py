@@ -1,4 +1,4 @@
-"""Generated tables in a page, each between two comments."""
+"""Generated tables in pages, each between two comments."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ END = "<!-- end -->"
 
 
 def filled(page: str, command: str, text: str) -> str:
-    """The page with ``text`` in the section that ``command`` writes."""
+    """Returns the page with ``text`` in the section that ``command`` writes."""
     begin = f"<!-- by {command} -->"
     section = re.compile(f"{re.escape(begin)}\n.*?{re.escape(END)}", re.S)
     after, count = section.subn(lambda _: f"{begin}\n{text}{END}", page)
@@ -22,15 +22,15 @@ def filled(page: str, command: str, text: str) -> str:
 
 
 def fill(page: Path, command: str, text: str) -> None:
-    """Writes ``text`` into its section of a file."""
+    """Writes ``text`` into the section of a file that ``command`` writes."""
     replace(page, filled(page.read_text(encoding="utf-8"), command, text))
 
 
 def line(cells: Sequence[str]) -> str:
-    """A row of a table."""
+    """Returns a row of a table."""
     return f"| {' | '.join(cells)} |"
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A table without alignment."""
+    """Returns a table without alignment."""
     return "\n".join(map(line, (head, ["---"] * len(head), *rows)))

@@ -1,4 +1,4 @@
-"""One check, observed from inside: the time and memory of each level, and a profile of the time.
+"""Observes one check from inside: the time and memory of each level, and a profile of the time.
 
     python -m bench.probe FILE BEGAN -- check SPEC --check NAME ...
 
@@ -21,7 +21,7 @@ from typing import Any
 
 STARTED = time.time()
 
-# Imports follow the clock (E402), because importing them is one of the phases.
+# Imports follow the clock (E402), since importing is one of the measured phases.
 from fencepost.checker.cli import main as cli  # noqa: E402
 from fencepost.checker.layout import Layout  # noqa: E402
 from fencepost.checker.native import search, states  # noqa: E402
@@ -38,14 +38,15 @@ IMPORTED = time.time()
 KERNELS: tuple[str, ...] = ("expand", "merge", "rehash", "spread", "examine")
 SAMPLE_SECONDS = 0.002
 ENOUGH = 1_000_000
-"""Number of states that makes bytes per state meaningful."""
+"""Bytes per state are meaningful from this number of states."""
 
 
 @dataclass(frozen=True, slots=True)
 class Level:
-    """A level, once its states are generated and examined. Counts and ``seconds`` are from the
-    beginning of the search; ``resident`` is in bytes above the value before the first level, and
-    ``most`` the maximal bytes per state since the previous level (0: too few states).
+    """A level whose states have been generated and examined. Counts and ``seconds`` are cumulative,
+    from the beginning of the search. ``resident`` is the memory in bytes above the value before the
+    first level. ``most`` is the maximum of bytes per state since the previous level, or 0 if there
+    are too few states.
     """
 
     level: int
@@ -58,8 +59,8 @@ class Level:
 
 @dataclass(slots=True)
 class Observations:
-    """The output of a probe. The phases follow each other, in seconds; ``kernels`` are seconds of
-    all workers together.
+    """The output of a probe. ``phases`` are the durations of consecutive phases, in seconds.
+    ``kernels`` are the seconds of all workers together.
     """
 
     words: int = 0
@@ -69,14 +70,16 @@ class Observations:
 
 
 class Stopwatch:
-    """Time spent in functions by name, without the time of their callees."""
+    """Measures the time spent in functions, by name, without the time of the measured functions
+    that they call.
+    """
 
     def __init__(self) -> None:
         self._mine = threading.local()
         self._threads: list[dict[str, float]] = []
 
     def timed(self, name: str, function: Callable[..., None]) -> Callable[..., None]:
-        """The function with its time added to ``name``."""
+        """Returns the function, instrumented to add its time to ``name``."""
 
         def call(*arguments: int) -> None:
             mine = self._mine
@@ -94,7 +97,7 @@ class Stopwatch:
         return call
 
     def totals(self) -> dict[str, float]:
-        """The seconds of all threads together."""
+        """Returns the seconds of all threads together."""
         return {name: sum(part[name] for part in self._threads) for name in KERNELS}
 
 
@@ -109,7 +112,7 @@ class Probe:
         self.phase("imports", IMPORTED)
 
     def phase(self, name: str, now: float | None = None) -> None:
-        """Ends a phase."""
+        """Ends a phase at time ``now``, by default the present."""
         now = time.time() if now is None else now
         self.seen.phases[name] = self.seen.phases.get(name, 0.0) + now - self._last
         self._last = now
@@ -132,7 +135,7 @@ class Probe:
             probe.phase("compiling")
             return code
 
-        # The module declares these names as constants, which they are everywhere else.
+        # The module declares these names as constants, and nothing else reassigns them.
         engine: Any = search
         engine.translated = watched_translation
         kept: Any = states
@@ -142,7 +145,7 @@ class Probe:
 
 
 class WatchedExplorer(Explorer):
-    """The search, measured level by level."""
+    """An explorer that is measured level by level."""
 
     def __init__(
         self,
@@ -198,7 +201,7 @@ class WatchedExplorer(Explorer):
         self._probe.phase("freeing")
 
     def _watched(self, code: build.Code) -> build.Code:
-        # The functions do not keep their code alive.
+        # The functions do not keep the code that contains them alive.
         self._codes.append(code)
         timed = self._probe.watch.timed
         return replace(
@@ -211,8 +214,8 @@ class WatchedExplorer(Explorer):
         )
 
     def _watched_set(self, code: build.SetCode) -> build.SetCode:
-        # Timed under the names of the functions that do the same for whole states, which are not
-        # decoded.
+        # The functions are timed under the names of those that do the same for whole states. Whole
+        # states need no decoding, so decoding counts as expanding.
         self._set_codes_kept.append(code)
         timed = self._probe.watch.timed
         return replace(
@@ -245,7 +248,7 @@ def main() -> int:
     probe.phase("reporting")
     seen = probe.seen
     if seen.levels:
-        # The search ends with its last level; the explorer's later work is for traces.
+        # The search ends with its last level. What the explorer does later is for traces.
         seen.phases["search"] = seen.levels[-1].seconds
         seen.phases["tracing"] = max(0.0, seen.phases["tracing"] - seen.levels[-1].seconds)
     seen.kernels = probe.watch.totals()

@@ -1,4 +1,6 @@
-"""Runs a command as a whole process and reports its resource use as accounted by the system."""
+"""Runs a command as a whole process, and reports its resource use according to the operating
+system.
+"""
 
 from __future__ import annotations
 
@@ -15,9 +17,10 @@ from pathlib import Path
 
 @dataclass(frozen=True, slots=True)
 class Ran:
-    """A completed command. Times in seconds, ``peak`` in bytes (of the largest process).
+    """A completed command. Times are in seconds, ``peak`` is the memory of the largest process in
+    bytes.
 
-    ``others`` is the average number of processors that were busy with other work meanwhile.
+    ``others`` is the average number of processors that did other work during the command.
     """
 
     command: tuple[str, ...]
@@ -32,7 +35,7 @@ class Ran:
 
 
 class Failed(Exception):
-    """A command failed; the argument contains the command and its output."""
+    """A command failed. The argument contains the command and its output."""
 
 
 def run(
@@ -58,7 +61,8 @@ def run(
         try:
             _, status, usage = os.wait4(process.pid, 0)
         except BaseException:
-            # Includes the processes that it has started: SPIN's workers would continue otherwise.
+            # Also kills the processes that the command has started, since SPIN's workers would
+            # continue otherwise.
             with suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
             process.wait()
@@ -89,7 +93,9 @@ def run(
 
 
 def family_seconds() -> float:
-    """The processor time of this process and all its descendants, including dead ones."""
+    """Returns the processor time of this process and all its descendants, including those that have
+    ended.
+    """
     ticks, parents = dict[int, int](), dict[int, int]()
     for folder in Path("/proc").iterdir():
         if folder.name.isdecimal():
@@ -97,7 +103,7 @@ def family_seconds() -> float:
                 stat = (folder / "stat").read_text(encoding="utf-8", errors="replace")
                 fields = stat.rpartition(")")[2].split()
                 parents[int(folder.name)] = int(fields[1])
-                # User and system, of the process and of the children it has waited for.
+                # User and system time, of the process and of the children that it has waited for.
                 ticks[int(folder.name)] = sum(int(field) for field in fields[11:15])
     ticks_used, left = 0, {os.getpid()}
     while left:
@@ -107,7 +113,9 @@ def family_seconds() -> float:
 
 
 def _busy_seconds() -> float:
-    """Processor time that this machine has used or that was stolen; 0 if unknown."""
+    """Returns the processor time that this machine has used or that was stolen from it; 0 if
+    unknown.
+    """
     try:
         words = Path("/proc/stat").read_text(encoding="ascii").split("\n", 1)[0].split()
     except OSError:

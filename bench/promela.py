@@ -2,9 +2,9 @@
 
     python -m bench.promela 8
 
-One process, with every action of every resource manager written out and fields as narrow as Promela
-has them: the fastest for SPIN among the variants that were tried. It has no invariant, since SPIN
-would evaluate that on every step.
+The model is one process. It lists every action of every resource manager, and its fields are as
+narrow as Promela allows. SPIN was fastest with this variant among those that were tried. The model
+has no invariant, since SPIN would evaluate it on every step.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import sys
 
 
 def two_phase_commit(managers: int) -> str:
-    """The text of the model."""
+    """Returns the text of the model."""
     every = range(managers)
     lines = [
         "unsigned decision : 2;  /* 1 commit, 2 abort */",

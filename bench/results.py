@@ -1,4 +1,4 @@
-"""The measurements as plain data, and their files.
+"""The measurements as plain data, and the files that store them.
 
 Measuring a case again replaces its earlier results and nothing else.
 """
@@ -17,19 +17,20 @@ from typing import Any
 from bench.machine import Machine
 
 FIXED_BYTES = 32 << 20
-"""Memory that a search may take regardless of the number of its states."""
+"""Memory that a search may take independently of the number of its states."""
 SPILLED = "expanded states on disk"
 """The note of searches with ``--spill``."""
 MANY_STATES = 4_000_000
-"""Minimal number of states for a bound of bytes per state at every level."""
+"""From this number of states, there is a bound on the bytes per state of every level."""
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
     """One program on one case: medians over ``runs`` runs of the whole process.
 
-    ``faster`` is the ratio of SPIN's time with its best table to this one (0: no comparison).
-    ``others`` is the maximal number of processors that other programs kept busy.
+    ``faster`` is the ratio of SPIN's time with its best table to the time of this program, or 0 if
+    they are not compared. ``others`` is the maximum number of processors that other programs kept
+    busy.
     """
 
     part: str
@@ -52,7 +53,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """One instrumented search; see `bench.probe` for phases, kernels and levels. ``note`` names
+    """One instrumented search; see `bench.probe` for phases, kernels and levels. ``note`` describes
     unusual conditions.
     """
 
@@ -70,19 +71,20 @@ class Search:
 
     @property
     def per_successor(self) -> float:
-        """Nanoseconds of search per generated state."""
+        """Nanoseconds of search time per generated state."""
         return 1e9 * self.seconds / self.generated
 
     @property
     def most(self) -> float:
-        """The maximal bytes per state at any moment after a million states. Never below 0, although
-        the memory of the compiler, which is part of the initial value, has been released by then.
+        """The maximum of bytes per state at any moment after a million states. It is never below 0,
+        although the initial memory, which is subtracted, includes memory of the compiler that has
+        been released by then.
         """
         return max((level["most"] for level in self.levels), default=0.0)
 
     @property
     def long(self) -> bool:
-        """Whether the search had enough states for a meaningful memory per state."""
+        """Whether the search had enough states for memory per state to be meaningful."""
         return self.distinct >= 1_000_000
 
     @property
@@ -92,13 +94,14 @@ class Search:
 
     @property
     def growing(self) -> float:
-        """Bytes per state at the end, without the fixed part."""
+        """Bytes per state at the end, without the fixed amount `FIXED_BYTES`."""
         return max(0.0, self.levels[-1]["resident"] - FIXED_BYTES) / self.distinct
 
     @property
     def growing_most(self) -> float:
-        """The maximum of the same figure at any moment of a level with many states at its end. It
-        may be slightly too high: the fixed part is divided by the states at the end.
+        """The maximum of `growing` at any moment of a level that ends with many states. It may be
+        slightly too high, since the fixed amount is divided by the number of states at the end of
+        the level.
         """
         return max(
             (
@@ -112,7 +115,7 @@ class Search:
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """The date, load and duration of a part's measurement."""
+    """The date and duration of the measurement of a part, and the load before it."""
 
     part: str
     when: str
@@ -130,19 +133,19 @@ class Results:
     searches: list[Search] = field(default_factory=list[Search])
 
     def row(self, part: str, case: str, tool: str, workers: int) -> Row | None:
-        """The row with this key, if measured."""
+        """Returns the row with this key, or None if it was not measured."""
         wanted = part, case, tool, workers
         matches = (r for r in self.rows if (r.part, r.case, r.tool, r.workers) == wanted)
         return next(matches, None)
 
     def search(self, case: str, workers: int, note: str = "") -> Search | None:
-        """The search with this key, if measured."""
+        """Returns the search with this key, or None if it was not measured."""
         wanted = case, workers, note
         matches = (s for s in self.searches if (s.case, s.workers, s.note) == wanted)
         return next(matches, None)
 
     def replace(self, session: Session, rows: Sequence[Row], searches: Sequence[Search]) -> None:
-        """Replaces the results of a part, case by case."""
+        """Replaces the results of the cases that were measured again."""
         cases = {(row.part, row.case) for row in rows}
         names = {(search.case, search.workers, search.note) for search in searches}
         kept = [row for row in self.rows if (row.part, row.case) not in cases]
@@ -155,19 +158,21 @@ class Results:
 
 
 def _size(case: str) -> int:
-    """The size of two-phase commit; other models follow it, in the order measured."""
+    """Returns the size of two-phase commit. Other models sort after it, in the order of
+    measuring.
+    """
     name, _, size = case.partition(",")[0].partition(" = ")
     return int(size) if name == "N" else 99
 
 
 def median(values: Iterable[float]) -> float:
-    """The median; 0 without values."""
+    """Returns the median, or 0 if there are no values."""
     numbers = list(values)
     return statistics.median(numbers) if numbers else 0.0
 
 
 def save(results: Results, folder: Path) -> None:
-    """Writes ``results.json``, and rows and levels as CSV."""
+    """Writes ``results.json``, and the rows and levels as CSV."""
     folder.mkdir(parents=True, exist_ok=True)
     text = json.dumps(asdict(results), indent=1)
     (folder / "results.json").write_text(text + "\n", encoding="utf-8")
@@ -185,8 +190,8 @@ def save(results: Results, folder: Path) -> None:
 
 
 def load(folder: Path, machine: Machine, anywhere: bool = False) -> Results:
-    """The results that `save` wrote; empty if there are none, or if they come from another machine
-    and ``anywhere`` is not set.
+    """Returns the results that `save` wrote. They are empty if there are none, or if they come from
+    another machine and ``anywhere`` is not set.
     """
     try:
         values: dict[str, Any] = json.loads((folder / "results.json").read_text(encoding="utf-8"))

@@ -1,7 +1,7 @@
-"""The places of the rules of docs/kafka/rules.md in the models and in Kafka's code.
+"""Locates the rules of docs/kafka/rules.md in the models and in Kafka's code.
 
 `python -m bench.rule_places` rewrites the table of the page from rule_places.toml and the text of
-the models. Run it after each change of a model, since the lines move.
+the models. Run it after each change of a model, since lines may have moved.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ DECLARED = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A line of a model: that of a declaration, or a line inside it that names the rule."""
+    """A line of a model: the line of a declaration, or a line inside it that names the rule."""
 
     path: Path
     name: str
@@ -41,19 +41,19 @@ class Line:
 
     @property
     def link(self) -> str:
-        """The link from the page."""
+        """The link from the page to the line."""
         path = self.path.relative_to(ROOT).as_posix()
         return f"[`{self.path.stem}` `{self.name}`](../../{path}#L{self.number})"
 
 
 def rules(page: str) -> list[str]:
-    """The rows of the tables of rules."""
+    """Returns the names of the rules in the page's tables."""
     before, _, after = page.partition(BEGIN)
     return RULE.findall(before + after.partition(END)[2])
 
 
 def line(declaration: str, rule: str) -> Line:
-    """The line of a rule in a declaration, which is named as ``file name``. Raises
+    """Returns the line of a rule in a declaration, which is given as ``file name``. Raises
     `LookupError`.
     """
     stem, name = declaration.split()
@@ -70,12 +70,13 @@ def line(declaration: str, rule: str) -> Line:
     indent = len(match["indent"])
     later = (n for n, other in declarations[own + 1 :] if len(other["indent"]) <= indent)
     last = next(later, len(text))
-    # Comments above the next declaration belong to that.
+    # Comments directly above the next declaration belong to that declaration.
     while text[last - 1].lstrip()[:1] in ("", "#"):
         last -= 1
     if match["kind"] == "role":
         last = first
-    # A comment that begins with the rule marks its line; other comments may merely mention it.
+    # A comment that begins with the rule marks the rule's line; other comments may only mention the
+    # rule.
     own_name = rf"{re.escape(rule)}(?![\w.]*\d)"
     inside = range(first, last)
     for named in (re.compile(rf"# *{own_name}"), re.compile(rf"#.*\b{own_name}")):
@@ -86,7 +87,7 @@ def line(declaration: str, rule: str) -> Line:
 
 
 def methods(rule: str, row: dict[str, Any], data: dict[str, Any], page: str) -> list[str]:
-    """The methods of a rule, as links. Raises `LookupError`."""
+    """Returns links to the methods that implement a rule. Raises `LookupError`."""
     sources = {
         match[1]: (match[2], match[3])
         for row_text in page.splitlines()
@@ -104,7 +105,7 @@ def methods(rule: str, row: dict[str, Any], data: dict[str, Any], page: str) -> 
 
 
 def table(page: str) -> str:
-    """The table of the page. Raises `LookupError` if a name does not exist."""
+    """Returns the table of the page. Raises `LookupError` if a name does not exist."""
     data = tomllib.loads(DATA.read_text(encoding="utf-8"))
     rows = data["rows"]
     missing = {*rules(page)} ^ rows.keys()
@@ -120,7 +121,7 @@ def table(page: str) -> str:
 
 
 def filled(page: str) -> str:
-    """The page with its table."""
+    """Returns the page with its table."""
     before, _, after = page.partition(BEGIN)
     return f"{before}{BEGIN}{table(page)}{END}{after.partition(END)[2]}"
 

@@ -1,9 +1,9 @@
-"""The engine spark compared with the engine local, and a profile of its time.
+"""Compares the engine spark with the engine local, and profiles its time.
 
     python -m bench.spark            two-phase commit, N = 8, 9, 10 on 2, 8, 32 partitions; 9 and 10
                                      also as on a cluster, with a task for each partition and
                                      through Spark's shuffle; and the memory of some models
-    python -m bench.spark --write    also the tables of docs/spark.md
+    python -m bench.spark --write    also writes the tables of docs/spark.md
     python -m bench.spark --sizes 9 --partitions 2 --master local[4]
 
 Prints a table in Markdown. The start of the session is not counted. Use an idle machine: all
@@ -43,13 +43,13 @@ WIDE = (("kafka/txn_core_v1", "fixed_more"), ("kafka/txn_failover", "fixed_came_
 """Checks of models whose states have many words."""
 Settings: TypeAlias = tuple[tuple[str, str], ...]
 FLUSHED_SECONDS = 0.5
-"""Seconds after a job within which its events are written."""
+"""Seconds after the end of a job until all its events have been written."""
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One run of an engine: the words of a state, the number of states, wall time and processor
-    time in seconds, the starting time, and the peak memory of this process.
+    """One run of an engine: the number of words in a state, the number of states, wall time and
+    processor time in seconds, the starting time, and the peak memory of this process.
     """
 
     words: int
@@ -61,7 +61,7 @@ class Run:
 
 
 def measured(engine: Engine, spec: Path, name: str) -> Run:
-    """Runs a check, which must have the expected result."""
+    """Runs a check, and requires the expected counts."""
     read = program.load(spec)
     (check,) = (item for item in read.checks if item.name == name)
     model = program.build(read, check)
@@ -82,8 +82,9 @@ def measured(engine: Engine, spec: Path, name: str) -> Run:
 
 
 def rows(options: argparse.Namespace, events: Events) -> Iterator[Row]:
-    """The runs, as they are measured: for each size first on this machine, the better of two; then
-    some as on a cluster, with a task for each partition and through Spark's shuffle.
+    """Yields the runs as they are measured. Each size first runs twice on this machine, where the
+    faster run counts. Some runs are repeated as on a cluster, with a task for each partition and
+    through Spark's shuffle.
     """
     alone = dict[int, Run]()
 
@@ -120,12 +121,14 @@ def rows(options: argparse.Namespace, events: Events) -> Iterator[Row]:
 
 
 def warm_up(where: Cluster) -> None:
-    """Starts Java and the Python workers, which are slow at first; this belongs to the start."""
+    """Starts Java and the Python workers, which are slow at first. The measurements do not include
+    this time.
+    """
     measured(Spark(where, lambda local: local.level > 3), SPEC, "six")
 
 
 def wide(options: argparse.Namespace, events: Events) -> Iterator[MemoryRow]:
-    """The memory that executors use for models with wide states, on two partitions."""
+    """Yields the memory that executors use for models with wide states, on two partitions."""
     for path, name in WIDE:
         spec = MODELS / f"{path}.fence"
         alone = measured(Local(), spec, name)
@@ -141,7 +144,7 @@ def wide(options: argparse.Namespace, events: Events) -> Iterator[MemoryRow]:
 def cluster(
     options: argparse.Namespace, partitions: int, events: Events, settings: Settings = ()
 ) -> Cluster:
-    """The cluster of a run; runs with the same settings share a session."""
+    """Returns the cluster for a run. Runs with the same settings share a session."""
     asked: list[tuple[str, str]] = [tuple(word.split("=", 1)) for word in options.settings]
     return Cluster(options.master, partitions, (*events.settings, *asked, *settings))
 

@@ -1,4 +1,4 @@
-"""A profile of a run on Spark, from the reports of tasks and Spark's own log of events.
+"""Profiles a run on Spark, using the reports of tasks and Spark's own event log.
 
 This module depends neither on the program that runs nor on the format of the output.
 """
@@ -14,18 +14,18 @@ from typing import Any
 from fencepost.checker.spark.records import MergeResult
 
 SMALL_LEVEL = 100_000
-"""Smaller levels do not show how evenly states are distributed."""
+"""Levels with at most this many states do not show how evenly states are distributed."""
 
 
 @dataclass(slots=True)
 class Costs:
     """The costs of a run: jobs, states and successors, and seconds of task slots.
 
-    ``expand`` and ``merge`` are spent in machine code, ``shuffle`` while Spark writes successors
-    for other tasks and fetches them, ``collecting`` by Java's garbage collector; ``running`` is the
-    total time of tasks. ``first`` is the time of the first job, since the epoch, and ``last`` the
-    end of the last one. ``table_bytes`` is the final size of all tables, and ``blocks`` that of
-    each cached block of an RDD.
+    ``expand`` and ``merge`` are spent in machine code. ``shuffle`` is spent while Spark writes
+    successors for other tasks and fetches them. ``collecting`` is the time of Java's garbage
+    collector, and ``running`` the total time of tasks. ``first`` is the start of the first job and
+    ``last`` the end of the last job, in seconds since the epoch. ``table_bytes`` is the final size
+    of all tables. ``blocks`` has the size of each cached block of an RDD.
     """
 
     jobs: int = 0
@@ -46,7 +46,7 @@ class Costs:
     blocks: dict[str, int] = field(default_factory=dict[str, int])
 
     def add(self, partitions: Sequence[MergeResult]) -> None:
-        """Adds a level, as reported by Fencepost's tasks."""
+        """Adds the costs of a level, as reported by Fencepost's tasks."""
         expanded = [part.expanded for part in partitions if part.expanded is not None]
         self.jobs += 1
         self.transitions += sum(part.transitions for part in expanded)
@@ -60,7 +60,7 @@ class Costs:
             self.skew = max(self.skew, max(kept) * len(kept) / sum(kept))
 
     def read(self, event: dict[str, Any]) -> None:
-        """Adds an event of Spark's log."""
+        """Adds the costs of an event in Spark's log."""
         match event["Event"]:
             case "SparkListenerJobStart":
                 began = event["Submission Time"] / 1e3
@@ -88,14 +88,14 @@ class Costs:
 
     @property
     def transfer(self) -> float:
-        """The remaining time of tasks: transfer between Java and Python, and Spark's handling of
-        the data.
+        """The remaining time of tasks: transfer between Java and Python, and Spark's own handling
+        of the data.
         """
         return max(0.0, self.running - self.expand - self.merge - self.shuffle)
 
 
 class Events:
-    """Spark's log of events in a folder, read as it grows."""
+    """Spark's event log in a folder, read while it grows."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -113,7 +113,7 @@ class Events:
         )
 
     def take(self, costs: Costs) -> None:
-        """Adds the events since the last call."""
+        """Adds the events since the last call to ``costs``."""
         for path in self._folder.iterdir():
             if path.name.startswith("."):
                 continue

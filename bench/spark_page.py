@@ -1,6 +1,7 @@
-"""The costs of a run on Spark: a table of runs, and a model fitted to all except one.
+"""Reports the costs of runs on Spark: a table of the runs, and a cost model fitted to all except
+one of them.
 
-This module writes its part of docs/spark.md; the measuring is elsewhere.
+This module writes its part of docs/spark.md; `bench.spark` measures.
 """
 
 from __future__ import annotations
@@ -19,22 +20,25 @@ HEAD = (
     "driver alone", "successors sent", "skew", "driver",
 )  # fmt: skip
 HELD_OUT = (10, 8)
-"""The size and the partitions of the run through the shuffle held out from the fit."""
+"""The size and the number of partitions of a run through the shuffle that is held out from the
+fit.
+"""
 LARGE = (10**9, 10**10, 10**12)
 EXECUTORS, CORES = 8, 4
 KEPT_BYTES = 12
-"""Bytes of a state of one word in tables and RDDs, rounded up."""
+"""Bytes per state of one word in tables and RDDs together, rounded up."""
 FANOUT, SENT = 13.0, 0.5
-"""Assumptions about large models: successors per state, and their transferred part.
+"""Assumptions about large models: the number of successors per state, and the fraction of
+successors that are sent to other tasks.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A run, with ``tasks`` tasks in a stage. ``before`` has the seconds until the first job, when
-    the driver searches alone; ``local`` those of the engine local. With ``shuffled``, successors
-    passed through Spark's shuffle, as on a cluster, instead of files. ``processor`` and ``alone``
-    are the processor time of both engines.
+    """A run, with ``tasks`` tasks per stage. ``before`` is the number of seconds until the first
+    job, when the driver searches alone. ``local`` is the time of the engine local, in seconds. If
+    ``shuffled`` is set, successors passed through Spark's shuffle, as on a cluster, instead of
+    files. ``processor`` and ``alone`` are the processor times of the engines spark and local.
     """
 
     size: int
@@ -53,12 +57,14 @@ class Row:
 
     @property
     def scheduling(self) -> float:
-        """Seconds of idle slots, while there are jobs or the driver prepares one."""
+        """Seconds of idle slots, while jobs ran or the driver prepared one."""
         return max(0.0, self.cores * (self.seconds - self.before) - self.costs.running)
 
     @property
     def cells(self) -> list[str]:
-        """The run as a row of the table; parts of the time are seconds of all slots."""
+        """The run as a row of the table. The parts of the time are summed over all slots, in
+        seconds.
+        """
         costs = self.costs
         parts = (costs.expand, costs.merge, costs.shuffle, costs.transfer, self.scheduling)
         on_spark = [f"{part:.1f}" for part in parts] if costs.jobs else [""] * len(parts)
@@ -85,8 +91,8 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class MemoryRow:
-    """A run of a model with states of ``words`` words, and the memory it took on executors; seconds
-    are those of the engines local and spark.
+    """A run of a model with states of ``words`` words, and the memory that it took on executors.
+    ``local`` and ``seconds`` are the times of the engines local and spark, in seconds.
     """
 
     title: str
@@ -113,7 +119,9 @@ class MemoryRow:
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """Seconds of a slot: for each task, successor, new state, and transferred successor."""
+    """A fitted cost model: seconds of a slot for each task, successor, new state, and sent
+    successor.
+    """
 
     task: float
     successor: float
@@ -121,7 +129,7 @@ class Fit:
     sent: float
 
     def seconds(self, row: Row) -> float:
-        """The predicted wall time of a run."""
+        """Predicts the wall time of a run."""
         costs = row.costs
         slots = (
             self.task * costs.tasks
@@ -133,8 +141,9 @@ class Fit:
 
 
 def fit(rows: Sequence[Row]) -> Fit | None:
-    """The model of runs through the shuffle, or None with too few runs. The time in machine code is
-    measured; the rest is divided between tasks and bytes, by least squares of relative errors.
+    """Fits the cost model to the runs through the shuffle. Returns None if there are too few runs.
+    The time in machine code is measured; the rest is divided between tasks and sent successors,
+    with least squares of relative errors.
     """
     rows = [row for row in rows if row.costs.jobs and row.shuffled]
     if len({(row.tasks, row.size) for row in rows}) < 3:
@@ -157,7 +166,7 @@ def fit(rows: Sequence[Row]) -> Fit | None:
 
 
 def section(rows: Sequence[Row], kept: Sequence[MemoryRow], where: str) -> str:
-    """The table, the model, and its predictions for larger models, in Markdown."""
+    """Returns the table, the cost model, and its predictions for larger models, in Markdown."""
     lines = [f"Measured with {where}.", "", line(HEAD), line(["---"] * len(HEAD))]
     lines += [line(row.cells) for row in rows]
     small = [

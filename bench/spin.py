@@ -1,7 +1,7 @@
-"""SPIN: builds verifiers of a Promela model and runs them.
+"""Builds SPIN verifiers from a Promela model and runs them.
 
-Searches are exact: states are stored whole, in SPIN's usual lossless compression. The parallel
-breadth-first search would store hashes by default, which a flag turns off.
+Searches are exact: states are stored whole, with SPIN's usual lossless compression. By default, the
+parallel breadth-first search would store hashes; a flag turns that off.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from bench.process import Failed, Ran, run
 FLAGS = ("-O3", "-DSAFETY", "-DNOREDUCE")
 PARALLEL_FLAGS = ("-DBFS_PAR", "-DNO_HC")
 DEPTH = "-m10000"
-"""Maximal number of steps of a path; far more than occur."""
+"""Maximum number of steps in a path; far more than occur."""
 STORED = re.compile(r"^ *([\d.e+]+) states, stored", re.M)
 TRANSITIONS = re.compile(r"^ *([\d.e+]+) transitions", re.M)
 ERRORS = re.compile(r"errors: (\d+)")
@@ -25,7 +25,7 @@ SEGMENTS = Path("/proc/sysvipc/shm")
 
 @dataclass(frozen=True, slots=True)
 class Verifiers:
-    """The programs that SPIN and gcc built from one model, and the time that took."""
+    """The programs that SPIN and gcc built from one model, and the time that building took."""
 
     depth_first: Path
     breadth_first: Path
@@ -34,7 +34,7 @@ class Verifiers:
 
 @dataclass(frozen=True, slots=True)
 class Verification:
-    """A completed search without errors. SPIN prints eight digits of large numbers."""
+    """A completed search without errors. SPIN prints only eight digits of large numbers."""
 
     ran: Ran
     states: int
@@ -47,7 +47,7 @@ def available() -> bool:
 
 
 def build(text: str, folder: Path) -> Verifiers:
-    """Builds the verifiers of a model."""
+    """Builds the verifiers for a model."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "model.pml").write_text(text, encoding="ascii")
     generated = run(["spin", "-a", "model.pml"], folder=folder)
@@ -57,24 +57,25 @@ def build(text: str, folder: Path) -> Verifiers:
 
 
 def depth_first(verifiers: Verifiers, table: int) -> Verification:
-    """SPIN's usual search, with a hash table of 2**table slots."""
+    """Runs SPIN's usual search, with a hash table of 2**table slots."""
     return _verified(run([str(verifiers.depth_first), f"-w{table}", DEPTH]))
 
 
 def breadth_first(verifiers: Verifiers, table: int, workers: int) -> Verification:
-    """SPIN's parallel breadth-first search."""
+    """Runs SPIN's parallel breadth-first search."""
     folder = verifiers.breadth_first.parent
     before = _shared_memory()
     try:
         return _verified(run(["./panb", f"-u{workers}", f"-w{table}"], folder=folder))
     finally:
-        # The segments of a stopped search remain, and may take most of the machine's memory.
+        # The shared memory of a stopped search remains allocated, and may be most of the machine's
+        # memory.
         for segment in _shared_memory() - before:
             run(["ipcrm", "-m", segment], codes=(0, 1))
 
 
 def _shared_memory() -> frozenset[str]:
-    """Ids of the existing segments of shared memory (System V)."""
+    """Returns the ids of the existing System V shared memory segments."""
     try:
         lines = SEGMENTS.read_text(encoding="ascii").splitlines()[1:]
     except OSError:

@@ -1,4 +1,4 @@
-"""The measured parts, their cases, and how programs take turns."""
+"""The measured parts and their cases, and how programs take turns."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ OWN = ROOT / "bench" / "models"
 TWO_PHASE = MODELS / "classics" / "two_phase_commit.fence"
 OURS, SPIN, SPIN_PARALLEL, TLC = "Fencepost", "SPIN", "SPIN, breadth-first", "TLC"
 NUMBERS = {7: "seven", 8: "eight", 9: "nine", 10: "ten"}
-"""The sizes of two-phase commit, and the checks with these sizes."""
+"""The sizes of two-phase commit, and the names of the checks with these sizes."""
 LAST_LEVEL = """
 invariant NeverAllCommitted: not forall m in Manager: ResourceManager[m].phase == Committed
 
@@ -44,9 +44,9 @@ WIDE = [
     Task(MODELS / "kafka" / "txn_core_v2.fence", "fixed_more", "txn_core_v2 fixed_more"),
     Task(MODELS / "kafka" / "txn_failover.fence", "fixed_most", "txn_failover fixed_most"),
 ]
-"""Models with many words in a state."""
+"""Models whose states have many words."""
 MEMORY_THEN = "--memory=1G"
-"""Memory limit of a search that must spill states; spilling begins at a sixteenth of the limit."""
+"""Memory limit of a search that must spill states. Spilling begins at a sixteenth of the limit."""
 TEN_LINES = Task(OWN / "ten_lines.fence", "small", "ten lines")
 FOR_TLC = OWN / "TwoPhaseCommit.tla"
 FOR_TLC_TOO = """
@@ -56,22 +56,22 @@ CHECK_DEADLOCK FALSE
 CONSTANT N = {size}
 """
 JAVA_OPTIONS = ("-XX:+UseParallelGC", "-Xmx8g")
-"""The options that TLC's documentation recommends, and enough memory for the largest case."""
+"""The options that TLC's documentation recommends, with enough memory for the largest case."""
 SHARES = (0.25, 0.5, 0.75)
-"""Memory limits for searches that must stop, as parts of the memory they need."""
+"""Memory limits for searches that must stop, as fractions of the memory that they need."""
 PARALLEL_TABLES = {7: 20, 8: 22, 9: 24, 10: 26}
-"""Table sizes for SPIN's parallel search; the table holds the states and does not grow. With -w27
+"""Table sizes for SPIN's parallel search. The table holds the states and does not grow. With -w27,
 it would exceed the memory of this machine.
 """
 MIN_MEMORY = 80
-"""Megabytes; a search does not start with less."""
+"""Minimum memory limit in megabytes. A search does not start with less."""
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
     """The extent of the measurements. ``tables`` are the sizes of SPIN's hash tables, as powers of
-    two; a program runs up to ``runs`` times, while its runs take less than ``patience`` seconds.
-    ``before`` is an optional checkout of another version to compare with.
+    two. A program runs up to ``runs`` times, as long as its runs take less than ``patience``
+    seconds. ``before`` is an optional checkout of another version to compare with.
     """
 
     sizes: Sequence[int]
@@ -88,7 +88,7 @@ class Settings:
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """The figures of one run."""
+    """The results of one run."""
 
     ran: Ran
     distinct: int
@@ -97,7 +97,7 @@ class Figures:
 
 @dataclass(slots=True)
 class Contender:
-    """A program with its options, and its runs so far."""
+    """A program with its options, and the runs that it has completed."""
 
     tool: str
     workers: int
@@ -107,12 +107,12 @@ class Contender:
 
     @property
     def wall(self) -> float:
-        """The median."""
+        """The median of the wall times."""
         return median(figures.ran.wall for figures in self.runs)
 
     @property
     def spent(self) -> float:
-        """The sum over all runs."""
+        """The sum of the wall times."""
         return sum(figures.ran.wall for figures in self.runs)
 
 
@@ -120,7 +120,9 @@ class Contender:
 
 
 def rounds(part: str, case: str, contenders: Sequence[Contender], settings: Settings) -> list[Row]:
-    """Runs the contenders in turn, repeatedly, and compares them."""
+    """Runs the contenders in turn, repeatedly. Returns a row for each of them, after comparing
+    their counts.
+    """
     left = [*contenders]
     for _ in range(settings.runs):
         for contender in [*left]:
@@ -144,12 +146,13 @@ def rounds(part: str, case: str, contenders: Sequence[Contender], settings: Sett
 
 
 def _compare(case: str, contenders: Sequence[Contender]) -> None:
-    """Requires equal counts of all contenders."""
+    """Requires that the counts of all contenders are equal."""
     runs = [run for contender in contenders for run in contender.runs]
     counts = {(run.distinct, run.generated) for run in runs}
     most = max(generated for _, generated in counts)
     for distinct, generated in counts:
-        # SPIN prints eight digits; a violation in the last level leaves out the steps from there.
+        # SPIN prints only eight digits, and a search that finds a violation in the last level
+        # generates fewer states.
         if distinct != runs[0].distinct or most - generated > most // 100_000 + 100:
             raise Failed(f"{case}: the searches do not agree: {sorted(counts)}")
 
@@ -181,7 +184,7 @@ def _ours(task: Task, workers: int) -> Contender:
 
 
 def _before(task: Task, workers: int, checkout: Path) -> Contender:
-    """The same check by another version."""
+    """Runs the same check with another version."""
 
     def start() -> Figures:
         return _figures(fence.check(task, workers, checkout=checkout))
@@ -190,8 +193,8 @@ def _before(task: Task, workers: int, checkout: Path) -> Contender:
 
 
 def _pair(task: Task) -> Figures:
-    """The same search in two processes at once: the figures of the slower one, without counting the
-    other as foreign load.
+    """Runs the same search in two processes at once. Returns the figures of the slower one, not
+    counting the other as foreign load.
     """
     with ThreadPoolExecutor(2) as pool:
         both = [pool.submit(fence.check, task, 1) for _ in range(2)]
@@ -213,7 +216,7 @@ def _figures(checked: CheckResult) -> Figures:
 
 
 def two_phase(settings: Settings) -> Iterator[Row]:
-    """Two-phase commit, compared with the previous version, SPIN and TLC."""
+    """Measures two-phase commit, compared with the previous version, SPIN and TLC."""
     for size in settings.sizes:
         task = _two_phase(size)
         contenders = [_ours(task, workers) for workers in settings.workers]
@@ -230,7 +233,9 @@ def two_phase(settings: Settings) -> Iterator[Row]:
 
 
 def last_level(settings: Settings) -> Iterator[Row]:
-    """A search with a violation in the last level, compared with one without a violation."""
+    """Measures a search with a violation in the last level, compared with one without a
+    violation.
+    """
     workers = max(settings.workers)
     for size in settings.sizes:
         spec = settings.folder / "last_level.fence"
@@ -243,15 +248,15 @@ def last_level(settings: Settings) -> Iterator[Row]:
 
 
 def models(settings: Settings) -> Iterator[Row]:
-    """Other models."""
+    """Measures other models."""
     for task in OTHERS:
         contenders = [_ours(task, workers) for workers in settings.workers]
         yield from rounds("models", task.name, contenders, settings)
 
 
 def before(settings: Settings) -> Iterator[Row]:
-    """Another version compared with this one, both on the models of the other and with one worker.
-    Empty without another version.
+    """Compares another version with this one, both on the models of the other version and with one
+    worker. Yields nothing without another version.
     """
     if settings.before is None:
         settings.say("before: there is no other version, see --before")
@@ -263,7 +268,7 @@ def before(settings: Settings) -> Iterator[Row]:
 
 
 def at_once(settings: Settings) -> Iterator[Row]:
-    """One worker, two searches with one worker each at the same time, and two workers."""
+    """Compares one worker, two simultaneous searches with one worker each, and two workers."""
     for task in (_two_phase(max(settings.sizes)), OTHERS[0]):
         pair = Contender(OURS, 1, partial(_pair, task), "twice at once")
         contenders = [_ours(task, 1), pair, _ours(task, 2)]
@@ -271,7 +276,7 @@ def at_once(settings: Settings) -> Iterator[Row]:
 
 
 def memory(settings: Settings) -> Iterator[Row]:
-    """Searches with insufficient memory."""
+    """Measures searches that have insufficient memory."""
     size, workers = max(settings.sizes), max(settings.workers)
     task = _two_phase(size)
     whole = fence.check(task, workers)
@@ -285,14 +290,14 @@ def memory(settings: Settings) -> Iterator[Row]:
 
 
 def start(settings: Settings) -> Iterator[Row]:
-    """A spec of ten lines, without cached code."""
+    """Measures a spec of ten lines, without cached code."""
     many = replace(settings, runs=10)
     workers = max(settings.workers)
     yield from rounds("start", "ten lines", [_ours(TEN_LINES, workers)], many)
 
 
 def install(settings: Settings) -> Iterator[Row]:
-    """The first run after the package was installed, in a separate environment."""
+    """Measures the first run after the package was installed, in a separate environment."""
     workers = max(settings.workers)
     for note, options in (("first run", []), ("first run, no bytecode", ["--no-compile"])):
         contender = Contender(OURS, workers, partial(_fresh, options, settings), note)
@@ -302,7 +307,7 @@ def install(settings: Settings) -> Iterator[Row]:
 
 
 def searches(settings: Settings) -> Iterator[Search]:
-    """Instrumented searches."""
+    """Runs instrumented searches."""
     for size in settings.sizes:
         for workers in settings.workers:
             yield probed(_two_phase(size), workers, settings)
@@ -361,7 +366,7 @@ def probed(task: Task, workers: int, settings: Settings, *options: str, note: st
 
 
 def _in_checkout(task: Task, checkout: Path) -> Task:
-    """The task with the model of another checkout."""
+    """Returns the task with the model of another checkout."""
     return replace(task, spec=checkout / task.spec.relative_to(ROOT))
 
 
@@ -370,7 +375,7 @@ def _two_phase(size: int) -> Task:
 
 
 def _spin(size: int, settings: Settings) -> list[Contender]:
-    """SPIN with each size of its table, and its parallel search with a medium one."""
+    """Returns SPIN with each size of its table, and SPIN's parallel search with one size."""
     verifiers = spin.build(two_phase_commit(size), settings.folder / f"spin{size}")
     settings.say(
         f"N = {size}: spin and gcc took {verifiers.seconds:.1f} s, which no figure contains"
@@ -392,7 +397,7 @@ def _spin(size: int, settings: Settings) -> list[Contender]:
 
 
 def _tlc(tlc: Tlc, size: int, workers: int) -> Contender:
-    """TLC, which keeps a 64-bit hash of each state."""
+    """Returns TLC as a contender. TLC keeps a 64-bit hash of each state."""
 
     def start() -> Figures:
         configuration = FOR_TLC_TOO.format(size=size)
@@ -408,7 +413,7 @@ def _tlc(tlc: Tlc, size: int, workers: int) -> Contender:
 
 
 def _fresh(options: Sequence[str], settings: Settings) -> Figures:
-    """Installs the package from scratch and runs it once."""
+    """Installs the package from scratch, and runs it once."""
     home = settings.folder / "fresh"
     with _installed(home, options) as program:
         alone = (str(program),)
@@ -417,7 +422,7 @@ def _fresh(options: Sequence[str], settings: Settings) -> Figures:
 
 @contextmanager
 def _installed(home: Path, options: Sequence[str]) -> Generator[Path, None, None]:
-    """The installed program, which is removed afterwards."""
+    """Installs the program in a temporary environment, which is removed afterwards."""
     with tempfile.TemporaryDirectory(prefix=home.name, dir=home.parent) as folder:
         run([sys.executable, "-m", "venv", folder])
         pip = [f"{folder}/bin/pip", "install", "--quiet", "--disable-pip-version-check"]

@@ -1,7 +1,7 @@
-"""Times of Z3: bounded model checking per depth, induction per property.
+"""Measures Z3: the time of bounded model checking by depth, and of induction by property.
 
     python -m bench.symbolic                     measures every case, and prints the tables
-    python -m bench.symbolic verification_race   the cases of one spec
+    python -m bench.symbolic verification_race   measures the cases of one spec
     python -m bench.symbolic --write             also bench/results/symbolic.json, docs/symbolic.md
     python -m bench.symbolic --pages             rewrites the page from saved results, runs nothing
 
@@ -38,7 +38,7 @@ PLACE = re.compile(r"<!-- (?P<table>bounded|proved) -->\n.*?<!-- end of (?P=tabl
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """A check to search with ``bmc``, the maximal number of steps, and changed constants."""
+    """A check to search with ``bmc``, the maximum number of steps, and constants to change."""
 
     spec: str
     check: str
@@ -47,7 +47,7 @@ class Bound:
 
     @property
     def name(self) -> str:
-        """The check and its changed constants."""
+        """The name of the check and its changed constants."""
         return ", ".join([self.check, *(f"{n} = {value}" for n, value in self.constants.items())])
 
 
@@ -62,7 +62,7 @@ class Proof:
 BOUNDS = (
     Bound("kafka/epoch_arithmetic", "fence_bumps_twice_from_any", 4),
     Bound("kafka/epoch_arithmetic", "overflow_answer_from_any", 5),
-    # Only RotateOnFence is off.
+    # Only RotateOnFence is disabled.
     Bound("kafka/epoch_arithmetic", "fence_bumps_twice_from_any", 8, {"SingleFenceBump": "true"}),
     Bound("kafka/verification_race", "unchecked_s1t", 10),
     Bound("kafka/txn_core_v1", "unverified_s1t", 10),
@@ -88,7 +88,7 @@ PROOFS = (
 @dataclass(frozen=True, slots=True)
 class SearchTimes:
     """The result of a search. ``seconds`` are the times until all paths of 0, 1, 2, ... steps were
-    decided; ``found`` is the problem with its number of steps, or empty.
+    decided. ``found`` describes the problem and its number of steps; it is empty if there is none.
     """
 
     spec: str
@@ -100,7 +100,9 @@ class SearchTimes:
 
 @dataclass(frozen=True, slots=True)
 class ProofTime:
-    """The result of the proof of a property; ``open`` is the reason for a failure, or empty."""
+    """The result of proving a property. ``open`` is the reason why the proof failed; it is empty if
+    the proof succeeded.
+    """
 
     spec: str
     check: str
@@ -111,7 +113,9 @@ class ProofTime:
 
 @dataclass(frozen=True, slots=True)
 class Measurements:
-    """The measurements, with machine and solver; ``load`` is the load average before and after."""
+    """The measurements, with the machine and the solver. ``load`` is the load average before and
+    after the measurements.
+    """
 
     machine: str
     solver: str
@@ -124,7 +128,7 @@ class Measurements:
 
 
 class _Timed(BoundedSearch):
-    """A search that records the time when each level is done."""
+    """A bounded search that records when each depth is complete."""
 
     def __init__(self, request: Request) -> None:
         self.began = time.process_time()
@@ -132,7 +136,7 @@ class _Timed(BoundedSearch):
         super().__init__(request)
 
     def mark(self) -> None:
-        """Records the time for each complete level."""
+        """Records the time for each depth that has been completed since the last call."""
         while len(self.marks) < self.complete:
             self.marks.append(time.process_time() - self.began)
 
@@ -142,7 +146,7 @@ class _Timed(BoundedSearch):
 
 
 def searched(case: Bound, patience: float) -> SearchTimes:
-    """One case of bounded model checking, with a timeout in seconds."""
+    """Runs one case of bounded model checking. ``patience`` is the timeout in seconds."""
     model, properties, deadlock = _model(case.spec, case.check, case.constants)
     terms.begin()
     limits = Limits(depth=case.depth, timeout=patience)
@@ -163,8 +167,8 @@ def searched(case: Bound, patience: float) -> SearchTimes:
 
 def proved(case: Proof, patience: float) -> list[ProofTime]:
     """Proves the properties of a case together: each must follow from all of them in the previous
-    state. ``patience`` is the timeout of each query in seconds; the first row is the time before
-    them.
+    state. ``patience`` is the timeout of each query in seconds. The first row has the time before
+    the queries.
     """
     model, properties, _ = _model(case.spec, case.check, {})
     lemmas = {n for n, item in enumerate(model.properties) if item.kind.supports_proofs}
@@ -197,8 +201,8 @@ def proved(case: Proof, patience: float) -> list[ProofTime]:
 def _model(
     spec: str, check: str, constants: Mapping[str, str]
 ) -> tuple[Model, frozenset[int], bool]:
-    """A check as the command runs it: the model, its properties, and whether deadlock is
-    checked.
+    """Returns a check in the form that the command runs: the model, its properties, and whether
+    deadlock is checked.
     """
     program = load_spec(ROOT / "models" / f"{spec}.fence")
     (chosen,) = (candidate for candidate in program.checks if candidate.name == check)
@@ -210,12 +214,12 @@ def _model(
 
 
 def dumps(measurements: Measurements) -> str:
-    """The text of the file of results."""
+    """Returns the text of the file of results."""
     return json.dumps(asdict(measurements), indent=1) + "\n"
 
 
 def read(path: Path) -> Measurements | None:
-    """The saved results, or None without a file."""
+    """Returns the saved results, or None without a file."""
     if not path.exists():
         return None
     kept: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
@@ -234,7 +238,7 @@ def _kept_row(row: dict[str, Any]) -> SearchTimes:
 
 
 def tables(measurements: Measurements) -> dict[str, str]:
-    """The tables, in Markdown, by name."""
+    """Returns the tables in Markdown, by name."""
     most = max((len(row.seconds) for row in measurements.searched), default=0)
     head = ["spec", "check", "result", *(str(depth) for depth in range(most))]
     rows = [
@@ -262,7 +266,7 @@ def tables(measurements: Measurements) -> dict[str, str]:
 
 
 def filled(page: str, measurements: Measurements) -> str:
-    """A page with the tables in their sections."""
+    """Returns a page with the tables in their sections."""
     texts = tables(measurements)
 
     def fill(section: re.Match[str]) -> str:
@@ -293,7 +297,7 @@ def main() -> int:
 
 
 def measured(specs: Sequence[str], patience: float) -> Measurements:
-    """Measures all cases, or those of some specs, given by the last part of their names."""
+    """Measures all cases, or only those of ``specs``, given by the last part of their names."""
 
     def is_selected(case: Bound | Proof) -> bool:
         return not specs or case.spec.rpartition("/")[2] in specs

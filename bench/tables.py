@@ -1,4 +1,4 @@
-"""The tables of the measurements, for a terminal and for Markdown."""
+"""The tables of the measurements, as text for a terminal and as Markdown."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from bench.results import MANY_STATES, SPILLED, Results, Row, Search
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table; ``foot`` has the date and load of the measurement."""
+    """A table. ``foot`` has the date and the load of the measurement."""
 
     name: str
     title: str
@@ -37,7 +37,7 @@ NAMES = (
 
 
 def tables(results: Results) -> list[Table]:
-    """All tables with measurements."""
+    """Returns all tables that have measurements."""
     built = [
         _rows(results, "two-phase", "Two-phase commit with SPIN and TLC", _beside_spin),
         _rows(results, "last-level", "A violation in the last level", _plain),
@@ -56,25 +56,25 @@ def tables(results: Results) -> list[Table]:
 
 
 def terminal(results: Results) -> str:
-    """All tables as text."""
+    """Returns all tables as text."""
     return "\n".join([machine_line(results), "", *map(text, tables(results))])
 
 
 def markdown(results: Results) -> str:
-    """All tables as Markdown."""
+    """Returns all tables as Markdown."""
     parts = [f"## {table.title}\n\n{as_markdown(table)}" for table in tables(results)]
     return "\n".join([f"{machine_line(results)}\n", *parts])
 
 
 def as_markdown(table: Table) -> str:
-    """One table, with its foot."""
+    """Returns one table, with its foot, as Markdown."""
     rule = ["---" if number == 0 else "---:" for number in range(len(table.head))]
     lines = [f"| {' | '.join(row)} |" for row in (table.head, rule, *table.rows)]
     return "\n".join([*lines, "", table.foot, ""])
 
 
 def text(table: Table) -> str:
-    """One table, in columns."""
+    """Returns one table as text with aligned columns."""
     every = [table.head, *table.rows]
     widths = [max(len(row[index]) for row in every) for index in range(len(table.head))]
     lines = [
@@ -88,7 +88,7 @@ def text(table: Table) -> str:
 
 
 def machine_line(results: Results) -> str:
-    """The machine and the versions."""
+    """Describes the machine and the versions."""
     m = results.machine
     return (
         f"{m.processor}, {m.cores} cores, {m.memory / 1e9:.0f} GB; {m.system}; "
@@ -97,7 +97,7 @@ def machine_line(results: Results) -> str:
 
 
 def company(results: Results, part: str) -> str:
-    """The date of a part's measurement, and the load meanwhile."""
+    """Returns the date of a part's measurement, and the load before and during it."""
     for session in results.made:
         if session.part == part:
             busy = [row.others for row in results.rows if row.part == part]
@@ -169,7 +169,7 @@ def _beside_spin(results: Results, row: Row) -> list[tuple[str, str]]:
 
 
 def _beside_before(results: Results, row: Row) -> list[tuple[str, str]]:
-    """The row of the other version follows that of this one."""
+    """Compares this version with the other version, whose row follows."""
     first, *others = (
         candidate
         for candidate in results.rows
@@ -187,7 +187,7 @@ def _beside_before(results: Results, row: Row) -> list[tuple[str, str]]:
 
 
 def speedup(results: Results, search: Search) -> float:
-    """The ratio to the speed with one worker; 0 if unknown."""
+    """Returns the ratio of the speed to that with one worker, or 0 if unknown."""
     alone = results.search(search.case, 1)
     return alone.seconds / search.seconds if alone is not None else 0.0
 
@@ -267,11 +267,11 @@ def _shares(results: Results) -> Table:
 
 
 def seconds(value: float) -> str:
-    """``0.123 s``, ``4.56 s``, ``123 s``."""
+    """Formats seconds: ``0.123 s``, ``4.56 s``, ``123 s``."""
     digits = 3 if value < 1 else 2 if value < 10 else 1 if value < 100 else 0
     return f"{value:.{digits}f} s"
 
 
 def milliseconds(value: float) -> str:
-    """``12``, ``0.3``."""
+    """Formats seconds as milliseconds: ``12``, ``0.3``."""
     return f"{1000 * value:,.0f}" if value >= 0.01 else f"{1000 * value:.1f}"

@@ -1,14 +1,14 @@
-"""TLC as the judge of `fencepost export`: each check is run by both.
+"""Tests `fencepost export` with TLC: runs each check in both tools and compares the results.
 
-    python -m bench.tlc --seed 1 --count 1000         random specs, those of the tests
+    python -m bench.tlc --seed 1 --count 1000         random specs, as in the tests
     python -m bench.tlc --seed 1 --behaviours         random specs with fairness and a formula
-    python -m bench.tlc --seed 1 --formulas 10       those with 10 formulas of up to 30 operators
-    python -m bench.tlc --seed 1 --refinements        those that may refine a module
+    python -m bench.tlc --seed 1 --formulas 10        ... with 10 formulas of up to 30 operators
+    python -m bench.tlc --seed 1 --refinements        random specs that may refine a module
     python -m bench.tlc --specs FOLDER                each .fence file of a folder
     python -m bench.tlc --shipped                     shipped models; the table of docs/export.md
     python -m bench.tlc --seed 7 --failures FILE      shrinks differences and saves them in FILE
 
-Java and Maven must be installed: see `bench.tlc_run`. The exit code is 1 if anything differs.
+Java and Maven must be installed (see `bench.tlc_run`). The exit code is 1 if anything differs.
 """
 
 from __future__ import annotations
@@ -47,17 +47,17 @@ from fencepost.spec.text.problem import Rejected
 
 PAGE = ROOT / "docs" / "export.md"
 FEW, MANY = 3_000, 20_000
-"""Limits of distinct states for random specs and for others."""
+"""Maximum number of distinct states for random specs, and for other specs."""
 MAX_OPERATORS = 30
-"""Maximum number of operators of a random formula of ``--formulas``."""
+"""Maximum number of operators in a random formula of ``--formulas``."""
 SHRINKING = 120.0
-"""Seconds for shrinking a spec with a difference."""
+"""Time limit for shrinking a spec with a difference, in seconds."""
 
 
 @dataclass(frozen=True, slots=True)
 class Spec:
-    """A spec to compare: a file, or the text of a random spec; for a large file only the check
-    named ``check``. With ``formulas``, each temporal property is compared separately.
+    """A spec to compare: a file, or the text of a random spec. If ``check`` is set, only the check
+    with this name is compared. With ``formulas``, each temporal property is compared separately.
     """
 
     name: str
@@ -75,7 +75,9 @@ class Spec:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A compared check. ``shown`` is a small spec with its module, if the results differ."""
+    """A check that was compared. ``shown`` has a small spec and its module if the results
+    differ.
+    """
 
     spec: str
     check: str
@@ -129,7 +131,8 @@ def _specs(options: argparse.Namespace, folder: Path) -> Iterator[Spec]:
     if options.shipped:
         for path in MODELS:
             if not options.models or path.stem in options.models:
-                # A model with many checks would keep one worker busy while the others are idle.
+                # If a model with many checks were one task, it would keep one worker busy while the
+                # others are idle.
                 for check in load_spec(path).checks:
                     name = f"{path.parent.name}/{path.stem}"
                     yield Spec(name, path, "", MANY, "local", check.name)
@@ -153,7 +156,7 @@ def _specs(options: argparse.Namespace, folder: Path) -> Iterator[Spec]:
 
 
 def _refining(seed: int, folder: Path) -> Path:
-    """A random spec that may refine a module, written into a new folder."""
+    """Writes a random spec that may refine a module into a new folder. Returns its path."""
     example = refining(Random(seed))
     folder.mkdir()
     (folder / "m.fence").write_text(example.module, encoding="utf-8")
@@ -163,8 +166,9 @@ def _refining(seed: int, folder: Path) -> Path:
 
 
 def _behaviour(seed: int) -> str:
-    """A random spec with a temporal property, without ``until``, which TLC lacks, and without
-    constraints, which TLC treats differently; deadlock is not checked.
+    """Returns a random spec with a temporal property. The property does not use ``until``, which
+    TLC lacks, and the spec has no constraints, which TLC treats differently. Deadlock is not
+    checked.
     """
     depth = 3 if seed % 2 == 0 else 5
     text = behaviour_spec(Random(seed), until=False, constraint=False, depth=depth)
@@ -172,13 +176,13 @@ def _behaviour(seed: int) -> str:
 
 
 def _formulas(seed: int, count: int) -> str:
-    """A random spec with temporal properties; deadlock is not checked."""
+    """Returns a random spec with temporal properties. Deadlock is not checked."""
     text = formulas_spec(Random(seed), count, MAX_OPERATORS)
     return f"{text}check c:\n    expect violated P0\n"
 
 
 def rows(spec: Spec, tlc: Tlc, shrink: bool) -> list[Row]:
-    """The compared checks of a spec."""
+    """Compares the checks of a spec."""
     try:
         program = spec.program()
     except Rejected as rejected:
@@ -203,7 +207,7 @@ def _compared(program: Program, number: int, tlc: Tlc, spec: Spec) -> Comparison
     try:
         reach = spec.path is None or spec.check is None
         return compare(program, program.checks[number], tlc, spec.most, spec.engine, reach)
-    except Exception as error:  # Thousands of specs follow; a bug counts as a difference.
+    except Exception as error:  # Thousands of specs follow, so a bug counts as a difference.
         return _bug(error)
 
 
@@ -237,7 +241,7 @@ def _print_row(row: Row, verbose: bool) -> None:
 
 
 def summary(results: Sequence[Row]) -> list[str]:
-    """Lines that count the results of the checks."""
+    """Returns lines that count the results of the checks."""
     compared = [row for row in results if row.comparison.refused is None]
     different = [row for row in compared if row.comparison.difference is not None]
     verdicts = Counter(re.split(r"[ ,:]", str(row.comparison.runs[0].ours))[0] for row in compared)
@@ -259,7 +263,7 @@ def summary(results: Sequence[Row]) -> list[str]:
 
 
 def _shown(spec: Spec, number: int, wrong: Run, tlc: Tlc) -> str:
-    """A small spec that differs in the same way, with both results, as Markdown."""
+    """Returns a small spec that differs in the same way, with both results, as Markdown."""
     until = time.monotonic() + SHRINKING
     kind = _kind(wrong)
     text = spec.text or (spec.path.read_text(encoding="utf-8") if spec.path else "")
@@ -289,7 +293,7 @@ def _shown(spec: Spec, number: int, wrong: Run, tlc: Tlc) -> str:
 
 
 def _differing(text: str, kind: str, tlc: Tlc, spec: Spec) -> tuple[int, Run] | None:
-    """The first check of a spec with this kind of difference."""
+    """Returns the first check of a spec that has a difference of this kind."""
     try:
         program = loaded(text)
     except Rejected:
@@ -302,8 +306,8 @@ def _differing(text: str, kind: str, tlc: Tlc, spec: Spec) -> tuple[int, Run] | 
 
 
 def _kind(run: Run) -> str:
-    """The key that identifies equal differences: the subject of the search, and the message without
-    numbers.
+    """Returns a key that is equal for differences of the same kind: the subject of the search, and
+    the message without numbers.
     """
     first = (run.difference or "").partition("\n")[0]
     return re.sub(r"\d+", "", f"{run.subject.partition(' ')[0]}: {first}")

@@ -1,13 +1,13 @@
 """Compares the results of a check in Fencepost and, after export, in TLC.
 
-For a check that is `ok`, the numbers of distinct and generated states and the depth must agree.
-Otherwise verdict, property and length of the trace must agree, and the counts of the whole graph,
-which is searched once more without the properties. A `reachable` can be searched for separately, as
-the comment in the configuration says.
+If a check is `ok`, the numbers of distinct and generated states and the depth must agree. Otherwise
+the verdict, the property and the length of the trace must agree, and so must the counts of the
+whole graph, which both tools search once more without the properties. Each `reachable` can be
+searched for separately, as the comment in the configuration says.
 
-TLC reports the first problem it finds while expanding a level, whereas the language determines the
-one that Fencepost reports. So TLC's problem must be among those that ``--continue`` finds at the
-minimal depth.
+TLC reports the first problem that it finds while expanding a level, whereas the language determines
+which problem Fencepost reports. So TLC's problem must be among those that ``--continue`` finds at
+the minimum depth.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from fencepost.spec.semantics.stepper import Failure, Runner
 from fencepost.spec.text.problem import Rejected
 
 NAME = "m"
-"""The name of exported modules."""
+"""The name of the exported modules."""
 PROBLEMS = (Verdict.VIOLATED, Verdict.DEADLOCK, Verdict.ASSERTION, Verdict.ERROR)
 FATAL = (Verdict.ERROR, Verdict.ASSERTION)
 WHOLE = "the whole graph"
@@ -47,7 +47,7 @@ _VIOLATIONS = ("violated", "start", "step", "behaviour")
 SECONDS = 120.0
 """Time limit of a search by Fencepost, in seconds."""
 ASSERTION, ERROR = "assertion: ", "evaluation error: "
-"""The beginnings of the messages with which a module stops TLC."""
+"""The beginnings of the messages that a module prints when it stops TLC."""
 _ITSELF = "CHECK_DEADLOCK TRUE"
 """The setting that makes TLC itself check for deadlock."""
 _REACHABLE = re.compile(r"^\\\* (?=INVARIANT Not\w+$)", re.M)
@@ -67,7 +67,9 @@ class Counts:
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """The result of one of the two tools: the verdict in words, and the counts, if any."""
+    """The result of one of the two tools: the verdict in words, and the counts, if there are
+    any.
+    """
 
     verdict: str
     counts: Counts | None = None
@@ -78,7 +80,9 @@ class Side:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One search by both tools for ``subject``, and their difference, or None if they agree."""
+    """One search for ``subject`` by both tools, and the difference of their results, or None if
+    they agree.
+    """
 
     subject: str
     ours: Side
@@ -88,14 +92,16 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """The result for a check. ``refused`` is the reason if it is not exported or not compared."""
+    """The results for a check. ``refused`` gives the reason if the check is not exported or not
+    compared.
+    """
 
     runs: tuple[Run, ...] = ()
     refused: str | None = None
 
     @property
     def difference(self) -> Run | None:
-        """The first run whose results differ."""
+        """The first run with a difference, or None if there is none."""
         return next((run for run in self.runs if run.difference is not None), None)
 
 
@@ -107,7 +113,7 @@ def compare(
     engine: str = "interpreter",
     reach: bool = True,
 ) -> Comparison:
-    """Runs a check in both tools; a check with more than ``most`` distinct states is refused.
+    """Runs a check in both tools. A check with more than ``most`` distinct states is not compared.
 
     With ``reach``, each `reachable` is searched for as well.
     """
@@ -118,7 +124,7 @@ def compare(
         return Comparison(refused=str(reason))
     except Rejected as rejected:
         return Comparison(refused=rejected.problems[0].message)
-    # A `reachable` is only a comment in the configuration, so Fencepost ignores it as well.
+    # In the configuration, a `reachable` is only a comment, so Fencepost ignores it as well.
     reachables = frozenset(job.model.searched(job.properties).reachables)
     pair = _Pair(replace(job, properties=job.properties - reachables), tlc, most, engine, reach)
     outcome = pair.search(pair.job)
@@ -135,9 +141,9 @@ def compare(
 def compare_formulas(
     program: Program, check: Check, tlc: Tlc, most: int, engine: str
 ) -> list[Comparison]:
-    """Compares each temporal property of a model. TLC does not name a violated one, so each of
-    those has a separate run. All that hold share one run; if TLC gives no answer, each is run
-    separately.
+    """Compares each temporal property of a model. TLC does not name a violated property, so each
+    violated property has a separate run. All properties that hold share one run; if that run
+    differs or has no answer, each of them is run separately.
     """
     job = prepare(program, check, Settings(engine="interpreter"))
     pair = _Pair(job, tlc, most, engine, False)
@@ -167,9 +173,10 @@ def compare_formulas(
 
 
 def _judged_by_oracle(job: Job, outcome: Outcome) -> str | None:
-    """The reason why a difference in one property is not Fencepost's fault, according to the oracle
-    of the tests, which shares no code with the engines. None if the oracle disagrees with
-    Fencepost.
+    """Returns the reason for not counting a difference: the oracle of the tests, which shares no
+    code with the engines, agrees with Fencepost, or the formula is too large for the oracle.
+    Returns None if the oracle disagrees with Fencepost, or if the job has several properties or no
+    formula.
     """
     (number, *more) = job.properties
     formula = job.model.properties[number].formula
@@ -185,8 +192,8 @@ def _judged_by_oracle(job: Job, outcome: Outcome) -> str | None:
 def _formulas_compared(
     pair: _Pair, numbers: Sequence[int], outcome: Outcome | None = None
 ) -> Comparison:
-    """One run by both tools for some properties; ``outcome`` is that of Fencepost, if already
-    computed.
+    """Runs both tools once for the given properties. ``outcome`` is Fencepost's outcome, if it has
+    already been computed.
     """
     job = replace(pair.job, properties=frozenset(numbers))
     try:
@@ -196,7 +203,7 @@ def _formulas_compared(
         if run.difference is None:
             return Comparison((run,))
         if outcome.verdict is Verdict.VIOLATED and run.theirs.verdict.startswith(_VIOLATIONS):
-            # TLC names a part of the property.
+            # TLC names only a part of the property.
             return Comparison((replace(run, difference=None),))
         reason = _judged_by_oracle(job, outcome)
         return Comparison((run,)) if reason is None else Comparison(refused=reason)
@@ -207,12 +214,14 @@ def _formulas_compared(
 
 
 class _Overflow(Exception):
-    """TLC stopped because its integers have 32 bits; those of the language are unbounded."""
+    """TLC stopped because its integers have only 32 bits; integers of the language are
+    unbounded.
+    """
 
 
 @dataclass(frozen=True, slots=True)
 class _Pair:
-    """A job, and the settings of both searches."""
+    """A job, and the settings of the searches by both tools."""
 
     job: Job
     tlc: Tlc
@@ -221,7 +230,7 @@ class _Pair:
     reach: bool
 
     def search(self, job: Job) -> Outcome:
-        """Fencepost's outcome, continuing after violated properties."""
+        """Returns Fencepost's outcome. The search continues after violated properties."""
         return engines.load(self.engine).run(
             Request(
                 job.model,
@@ -239,8 +248,9 @@ class _Pair:
         if outcome.verdict in PROBLEMS:
             whole = replace(job, properties=frozenset[int](), deadlock=False)
             graph = self.search(whole)
-            # If the same step fails again, there is nothing to count; likewise if a terminal
-            # condition has no value, which TLC does not evaluate without the search for deadlocks.
+            # If the same step fails again, there is nothing to count. The same applies if a
+            # terminal condition has no value: TLC evaluates the condition only when it searches for
+            # deadlocks.
             if graph.verdict not in FATAL or (
                 outcome.verdict not in FATAL and not ends(job, graph)
             ):
@@ -250,7 +260,7 @@ class _Pair:
             yield self.reachable(number)
 
     def again(self, subject: str, job: Job, outcome: Outcome) -> Run:
-        """Another search, skipped if Fencepost does not complete it."""
+        """Runs both tools once more, unless Fencepost does not complete the search."""
         if outcome.verdict is Verdict.INCONCLUSIVE:
             side = Side(f"more than {self.most:,} states")
             return Run(subject, side, side)
@@ -261,8 +271,8 @@ class _Pair:
         return self.run(subject, export, job, outcome)
 
     def reachable(self, number: int) -> Run:
-        """Searches for a `reachable` as the configuration describes: TLC should report the negation
-        as violated. Fencepost searches for the negation as an invariant.
+        """Searches for a `reachable` as the configuration describes: TLC should report its negation
+        as violated, and Fencepost searches for the negation as an invariant.
         """
         job = replace(self.job, properties=frozenset([number]), deadlock=False)
         prop = job.model.properties[number]
@@ -302,7 +312,7 @@ def ends(job: Job, outcome: Outcome) -> bool:
 
 
 def side_of(job: Job, outcome: Outcome) -> Side:
-    """Fencepost's result."""
+    """Returns Fencepost's result."""
     if not outcome.findings or outcome.verdict not in PROBLEMS:
         if outcome.verdict is Verdict.ASSUMPTION:
             return Side("assumption")
@@ -316,7 +326,7 @@ def side_of(job: Job, outcome: Outcome) -> Side:
 
 
 def side_of_answer(answer: Answer) -> Side:
-    """TLC's result."""
+    """Returns TLC's result."""
     if answer.ended == "ok":
         return Side("ok", Counts(answer.distinct, answer.generated, answer.depth or 0))
     violated = answer.ended in ("invariant", "start", "step")
@@ -336,7 +346,7 @@ def _plural(count: int) -> str:
 
 
 def _states(finding: Finding) -> int:
-    """The number of states in a trace."""
+    """Returns the number of states in a trace."""
     steps = finding.trace.steps if finding.trace is not None else ()
     return sum(step.state is not None for step in steps)
 
@@ -345,7 +355,7 @@ def _states(finding: Finding) -> int:
 
 
 def difference(job: Job, outcome: Outcome, answer: Answer, export: Export) -> str | None:
-    """The difference of the results in a few words, or None if they agree."""
+    """Describes the difference of the results in a few words. Returns None if they agree."""
     if outcome.verdict not in PROBLEMS:
         return _counts_differ(outcome, answer)
     if answer.ended in ("ok", "assumption"):
@@ -357,18 +367,18 @@ def difference(job: Job, outcome: Outcome, answer: Answer, export: Export) -> st
         if number is not None and job.model.properties[number].kind.of_behaviours
     ]
     if answer.ended == "behaviour":
-        # TLC names neither the property nor the shortest lasso.
+        # TLC does not name the property, and its lasso need not be the shortest.
         return None if of_behaviours else "verdicts"
     if answer.ended == "start":
         refined = any(f.depth == 1 and _refined(job, f.property) for f in outcome.findings)
         return None if of_behaviours or refined else "verdicts"
     if any(answer.name in (export.properties.get(n), export.name) for n in of_behaviours):
-        # TLC treats a property that always holds as an invariant and shows no lasso; likewise each
-        # part of a property that is a conjunction of such.
+        # TLC treats a property that always holds as an invariant, and shows no lasso. It does the
+        # same with each such part of a conjunction.
         return None
     least = min(finding.depth for finding in outcome.findings)
     if answer.constant and outcome.verdict is Verdict.ERROR and least <= 1:
-        # TLC has not yet examined an initial state.
+        # TLC stopped before it examined an initial state.
         return None
     if answer.ended == "error":
         return _errors_differ(job, outcome, answer, least)
@@ -382,8 +392,8 @@ def difference(job: Job, outcome: Outcome, answer: Answer, export: Export) -> st
         for finding in outcome.findings
         if finding.depth == least
     ):
-        # TLC checks for deadlock while it expands a state, and may report a problem of the next
-        # level first.
+        # TLC checks for deadlock while it expands a state, so it may first report a problem of the
+        # next level.
         depths.add(least + 1)
     first = [finding for finding in wanted if finding.depth in depths]
     if not first:
@@ -419,7 +429,7 @@ def _counts_differ(outcome: Outcome, answer: Answer) -> str | None:
         return "TLC finds a problem"
     theirs = Counts(answer.distinct, answer.generated, answer.depth or 0)
     if not ours.distinct:
-        # Why Fencepost does not have the error that stops TLC's evaluation; None if it has.
+        # If there are no states, TLC still prints a depth of 1.
         theirs = replace(theirs, depth=ours.depth)
     wrong = [
         name
@@ -430,11 +440,13 @@ def _counts_differ(outcome: Outcome, answer: Answer) -> str | None:
 
 
 def _errors_differ(job: Job, outcome: Outcome, answer: Answer, least: int) -> str | None:
-    """Whether Fencepost has an error at the point where an evaluation stops TLC; None if it has."""
+    """Describes the difference if an error stops TLC. Returns None if Fencepost has an error at the
+    same point.
+    """
     kinds = _kinds(answer)
     problems = [finding for finding in outcome.findings if finding.verdict in kinds]
     if answer.length is None:
-        # TLC shows no trace for initial states, nor if a constraint has no value; and errors in
+        # TLC shows no trace for an error in an initial state or in a constraint, and errors in
         # `ENABLED` are reported one level early.
         near = any(problem.depth <= least + 1 for problem in problems)
         return None if near else "verdicts"
@@ -448,8 +460,8 @@ def _errors_differ(job: Job, outcome: Outcome, answer: Answer, least: int) -> st
 
 
 def _kinds(answer: Answer) -> frozenset[Verdict]:
-    """The verdicts of Fencepost that an error of TLC may correspond to: TLC's own errors are about
-    values.
+    """Returns the verdicts of Fencepost that may correspond to an error of TLC. TLC's own errors
+    are about values.
     """
     message = answer.asserted
     if message is not None and message.startswith(ASSERTION):
@@ -460,7 +472,7 @@ def _kinds(answer: Answer) -> frozenset[Verdict]:
 
 
 def failing(model: ir.Model, level: int) -> frozenset[Verdict]:
-    """The kinds of failures of steps from the states of a level."""
+    """Returns the kinds of failures that occur in steps from the states of a level."""
     runner = Runner(model)
     constraints = model.searched(()).constraints
     states = {result.state for result in runner.initial() if result.state is not None}
@@ -488,4 +500,4 @@ def _holds(runner: Runner, number: int, state: State) -> bool:
 
 
 def _ignore(_: Progress) -> None:
-    """Shows no progress."""
+    """Does not show the progress."""

