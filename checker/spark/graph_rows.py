@@ -78,9 +78,7 @@ def identifier(packed: Packed) -> str:
 
 
 def parameters(role: str, choices: tuple[Choice, ...]) -> str:
-    """Formats the choices of a step, for example ``Leader: 1, retry: true, on: VerifyAnswer(token:
-    1)``.
-    """
+    """Formats a step's choices: ``Leader: 1, retry: true, on: VerifyAnswer(token: 1)``."""
     return ", ".join(
         f"{choice.label or role or 'instance'}: {show(choice.value, choice.type)}"
         for choice in choices

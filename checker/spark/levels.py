@@ -66,7 +66,7 @@ ATTEMPTS = 4
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """Where the search on the cluster begins: all levels up to ``level`` already exist.
+    """The starting point of the search on the cluster: all levels up to ``level`` already exist.
 
     ``states`` returns their states as an RDD with about the given number of partitions. ``seen`` is
     the number of states it must contain, and ``sizes`` has the number of states within the

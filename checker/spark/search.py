@@ -163,7 +163,7 @@ class Saver:
         self.resumed: Resumed | None = None
 
     def restore(self) -> bool:
-        """As `search.states.Saver`."""
+        """See `search.states.Saver.restore`."""
         if self._saved is None:
             return False
         start, noted = self._checkpoints.start(self._saved), self._saved.account
@@ -200,7 +200,7 @@ class Saver:
         """
 
     def unusable(self, why: str) -> Rejected:
-        """As `search.states.Saver`."""
+        """See `search.states.Saver.unusable`."""
         return unusable(self._checkpoints.url, why)
 
     def noted(self, outcome: Outcome) -> tuple[str, ...]:

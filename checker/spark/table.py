@@ -90,11 +90,11 @@ class Whole(Tables):
         self.use_in(context)
 
     def merge(self, address: int, count: int) -> None:
-        """As `SeenStates`."""
+        """See `SeenStates.merge`."""
         program.code(self._text).merge(self._context.address, address, count)
 
     def grow(self) -> None:
-        """As `SeenStates`."""
+        """See `SeenStates.grow`."""
         number: int = self._context.words[Word.FULL_TABLE]
         old, capacity = self.parts[number + 1], self.capacity(number)
         enlarged = int(capacity * GROWTH)
@@ -105,7 +105,7 @@ class Whole(Tables):
         self._files.give(old)
 
     def whole(self, address: int, count: int, room: int, rows: int) -> int:
-        """As `SeenStates`. The entries are already whole states."""
+        """See `SeenStates.whole`. The entries are already whole states."""
         return address
 
 
@@ -239,13 +239,13 @@ class Files:
         self._made = 0
 
     def take(self, size: int, most: int = 0, close: bool = False) -> Region:
-        """As `Regions`."""
+        """See `Regions.take`."""
         size = _whole(size)
         self._made += 1
         return self._opened(str(self._made), size, max(size, _whole(min(most, RESERVED * size))))
 
     def enlarge(self, region: Region, size: int) -> Region:
-        """As `Regions`."""
+        """See `Regions.enlarge`."""
         name, size = self._names[region.address], _whole(size)
         assert size <= region.most
         with (self.folder / name).open("r+b") as file:
@@ -255,7 +255,7 @@ class Files:
         return larger
 
     def give(self, region: Region) -> None:
-        """As `Regions`."""
+        """See `Regions.give`."""
         del self._regions[region.address]
         (self.folder / self._names.pop(region.address)).unlink()
         region.mapping.close()
