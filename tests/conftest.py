@@ -1,4 +1,4 @@
-"""Options of the test suite, and restrictions on tests."""
+"""The options of the test suite, and hooks that restrict which tests run."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ QUICK = (
         for engine in ("local", "bmc", "induction")
     ),
 )  # fmt: skip
-"""The tests of ``pytest -m quick``: files, folders and single tests below this folder."""
+"""The tests that ``pytest -m quick`` runs: files, folders and single tests in this folder."""
 
 SLOW = ("spec/syntax/test_formatter.py",)
 """Files in these folders whose tests take too long for the quick tier."""
@@ -67,9 +67,11 @@ def pytest_report_header() -> list[str]:
 
 
 def pytest_configure() -> None:
-    """Tests interrupt their child processes. A shell makes background processes ignore SIGINT, and
-    their children would inherit that. A checkout that is not installed has no parse table:
-    generating it in each of the many processes would take longer than most tests.
+    """Prepares the process for tests that start child processes.
+
+    Some tests interrupt their children. A shell makes background processes ignore SIGINT, and their
+    children would inherit that. A checkout that is not installed has no parse table: generating it
+    in each of the many processes would take longer than most tests.
     """
     parse_table.write()
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -78,14 +80,18 @@ def pytest_configure() -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
-    """Every worker collects all tests, so collection must not read specs or build models."""
+    """Forbids reading specs and building models during collection, since every worker collects all
+    tests.
+    """
     refused = AssertionError("a spec is read while tests are collected: do it in the test")
     with mock.patch.object(program, "read_files", side_effect=refused):
         return (yield)
 
 
 def pytest_collection_finish() -> None:
-    """Tests, modules and examples live until the end, and the models that tests build are large:
+    """Freezes the objects that exist after collection.
+
+    Tests, modules and examples live until the end, and the models that tests build are large:
     collecting garbage at Python's default rate takes a third of the time of the tests.
     """
     gc.collect()
@@ -94,9 +100,11 @@ def pytest_collection_finish() -> None:
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Ignores the tests of Spark, which start Java, and those of brokers, unless they are named
-    (``pytest tests/spark``). With ``-m quick``, ignores files without a test of the quick tier,
-    since collecting all tests takes as long as running those.
+    """Ignores the tests of Spark, which start Java, and the tests that need brokers, unless they
+    are named (``pytest tests/spark``).
+
+    With ``-m quick``, also ignores files without a test of the quick tier, since collecting all
+    tests takes as long as running that tier.
     """
     if config.option.markexpr == "quick" and collection_path.is_file():
         name = collection_path.relative_to(HERE).as_posix()
@@ -118,7 +126,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """In CI every test runs: a skipped test fails there, with its reason."""
+    """Makes a skipped test fail in CI, with the reason why it was skipped."""
     report = yield
     if "CI" in os.environ and report.skipped and not hasattr(report, "wasxfail"):
         report.outcome = "failed"
@@ -128,8 +136,9 @@ def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.Tes
 
 @pytest.fixture(autouse=True, scope="session")
 def _no_cache(tmp_path_factory: pytest.TempPathFactory) -> Generator[None]:
-    """Prevents tests from using the cache of the user. The workers of one run share their compiled
-    code, like concurrent checks of a user.
+    """Prevents tests from using the user's cache.
+
+    The workers of one run share their compiled code, as concurrent checks of one user do.
     """
     folder = tmp_path_factory.getbasetemp()
     if "PYTEST_XDIST_WORKER" in os.environ:

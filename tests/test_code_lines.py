@@ -1,6 +1,6 @@
-"""A ratchet: the code lines of each package, as `bench.code_lines` counts them.
+"""A ratchet on the code lines of each package, as counted by `bench.code_lines`.
 
-They may fall. A package that grows beyond its row needs a new row, which a reviewer sees.
+The numbers may fall. A package that outgrows its row needs a new row, which a reviewer sees.
 """
 
 from __future__ import annotations
@@ -52,11 +52,13 @@ ROWS: dict[str, int] = {
     "tests/strategies": 3_100,
     "tests/support": 6_250,
 }  # fmt: skip
-"""The maximal code lines of the Python files in a folder and below it."""
+"""The largest allowed number of code lines in the Python files of a folder and its subfolders."""
 
 
 def counted() -> Counter[str]:
-    """The code lines of each package: a folder directly below one of four, or one of those."""
+    """Counts the code lines of each package: a folder directly below one of the four top folders,
+    or a top folder itself.
+    """
     counts = Counter[str]()
     for top in ("spec", "checker", "tests", "bench"):
         for path in (ROOT / top).rglob("*.py"):

@@ -1,7 +1,7 @@
-"""All uses of functions that may run the code they read, each with the reason why it is safe.
+"""Every use of a function that may run the code it reads, each with the reason why it is safe.
 
-Input from files and users is read as data: by JSON, by `struct`, or by our own parsers, each with
-limits. A new use needs a reason here.
+Input from files and users is read as data: by JSON, by `struct`, or by our own parsers, each of
+which has limits. A new use needs a reason here.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ MODULES = {
     "cloudpickle", "code", "codeop", "copyreg", "dill", "imp", "jinja2", "joblib", "jsonpickle",
     "marshal", "mako", "pickle", "runpy", "shelve", "torch", "xmlrpc", "yaml",
 }  # fmt: skip
-"""Modules whose data formats can contain code, or that run code."""
+"""Modules that run code, or whose data formats can contain code."""
 BUILT_IN = {"__import__", "compile", "eval", "exec"}
 METHODS = {
     "addPyFile", "add_object_file", "allow_pickle", "exec_module", "import_module", "loads_pickle",
@@ -28,7 +28,7 @@ METHODS = {
     "parse_bitcode", "pickleFile", "run_module", "run_path", "sequenceFile",
     "spec_from_file_location", "unpack_archive",
 }  # fmt: skip
-"""Functions, also of PySpark and llvmlite, that turn their input into code or objects."""
+"""Functions that turn their input into code or objects, including those of PySpark and llvmlite."""
 
 OWN = "the module is one of this package, by a name in a table of ours"
 KAFKA_PYTHON = "modules of kafka-python, by their names"
@@ -94,7 +94,7 @@ SOURCES = sorted(
 
 
 def uses(text: str) -> Iterator[str]:
-    """The uses in a module that may run code."""
+    """Yields the names that a module uses and that may run code."""
     for node in ast.walk(ast.parse(text)):
         match node:
             case ast.Import(names=names):
@@ -110,7 +110,7 @@ def uses(text: str) -> Iterator[str]:
             case ast.Call(args=[_, ast.Constant(value=str(name)), *_]) if (
                 name in BUILT_IN | METHODS
             ):
-                yield name  # With the name as ``getattr`` takes it.
+                yield name  # A name passed as a string, as to ``getattr``.
             case ast.keyword(arg="allow_pickle"):
                 yield "allow_pickle"
             case _:

@@ -1,10 +1,10 @@
-"""Specs with pinned output; the first line of a spec is the command.
+"""Specs whose output is pinned; the first line of each spec is the command.
 
 ``golden/x.fence`` begins with ``# fencepost check x.fence ...``, which runs in the folder of the
-spec; ``x.expect`` next to it has the exit code and the output. A spec whose first line cannot be a
-comment (an empty file, invalid bytes) runs with ``fencepost check``. Files without an ``.expect``
-and without such a line are modules that others import. ``pytest --update-golden`` rewrites the
-expected output.
+spec; ``x.expect`` next to it contains the exit code and the output. A spec whose first line cannot
+be a comment (an empty file, invalid bytes) runs with ``fencepost check``. Files without an
+``.expect`` and without such a line are modules that others import. ``pytest --update-golden``
+rewrites the expected output.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ VOLATILE = (
 
 
 def command(spec: Path) -> list[str] | None:
-    """The arguments after ``fencepost``, or None if the file is not a test."""
+    """Returns the arguments after ``fencepost``, or None if the file is not a test."""
     first = spec.read_bytes().split(b"\n", 1)[0].decode("utf-8", "replace")
     if first.startswith(MARK):
         return shlex.split(first.removeprefix(MARK))

@@ -1,4 +1,6 @@
-"""Incomplete machines: a command with a missing dependency says so in a sentence, others work."""
+"""On an incomplete machine, a command with a missing dependency reports it in one sentence, and
+other commands work.
+"""
 
 from __future__ import annotations
 
@@ -168,7 +170,7 @@ def test_extras_bring_the_libraries_that_are_named() -> None:
 
 
 def test_a_clone_without_symbolic_links(tmp_path: Path) -> None:
-    """On systems without symbolic links, Git writes a link as a file with its target."""
+    """On systems without symbolic links, Git writes a link as a file that contains its target."""
     for name in ("pyproject.toml", "hatch_build.py", "README.md", "LICENSE"):
         (tmp_path / name).write_bytes((ROOT / name).read_bytes())
     package = tmp_path / ".dev" / "fencepost"

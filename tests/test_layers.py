@@ -1,4 +1,6 @@
-"""Imports point one way, and each foreign library has its home (see ARCHITECTURE.md)."""
+"""Imports point in one direction, and each third-party library is used in one place (see
+ARCHITECTURE.md).
+"""
 
 from __future__ import annotations
 
@@ -113,7 +115,7 @@ HOMES = {
 
 
 def imports(path: Path) -> set[str]:
-    """The imports of a file: modules, and names that may be modules."""
+    """Returns the imports of a file: modules, and names that may be modules."""
     targets: set[str] = set()
     tree = ast.parse(path.read_text(encoding="utf-8"))
     for node in ast.walk(tree):
@@ -132,12 +134,12 @@ def imports(path: Path) -> set[str]:
 
 @cache
 def graph() -> dict[str, set[str]]:
-    """The imports of each module."""
+    """Returns the imports of each module."""
     return {".".join(path.relative_to(ROOT).with_suffix("").parts): imports(path) for path in FILES}
 
 
 def home(module: str) -> str:
-    """The innermost entry of `FOLDERS` that contains a module."""
+    """Returns the innermost entry of `FOLDERS` that contains a module."""
     inside = [folder for folder in FOLDERS if f"{module}.".startswith(f"{folder}.")]
     assert inside or module in ("spec.__init__", "checker.__init__"), f"{module} is in no folder"
     return max(inside, key=len, default="")

@@ -1,4 +1,4 @@
-"""The distributions: the sdist and the wheel built from it, which contains only `fencepost`.
+"""The distributions: the sdist, and the wheel built from it, which contains only `fencepost`.
 
 An empty wheel would be built without an error, so its contents are compared with the files that Git
 tracks or would add (so that a file can be tested before it is committed).
@@ -36,7 +36,7 @@ def sdist(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def wheel(sdist: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The wheel built from the unpacked sdist, as installers do it."""
+    """Builds the wheel from the unpacked sdist, as installers do."""
     folder = tmp_path_factory.mktemp("wheel")
     with tarfile.open(sdist) as archive:
         # The first releases of Python 3.11 lack filters, and later ones warn without them.
@@ -54,7 +54,7 @@ def built(target: str, source: Path, folder: Path) -> Path:
 
 
 def tracked(*below: str) -> set[str]:
-    """The files below some folders that Git tracks or would add."""
+    """Returns the files in some folders that Git tracks or would add."""
     command = ("git", "ls-files", "--cached", "--others", "--exclude-standard", "--", *below)
     done = finished(*command, folder=ROOT)
     assert done.returncode == 0, done.stderr
@@ -80,7 +80,9 @@ def test_wheel_has_every_file_of_the_package(wheel: Path) -> None:
 
 
 def test_wheel_has_the_parse_table_of_its_grammar(wheel: Path) -> None:
-    """An installed command need not generate the table, and builds are reproducible."""
+    """With the table in the wheel, an installed command need not generate it, and builds are
+    reproducible.
+    """
     with zipfile.ZipFile(wheel) as archive:
         table = archive.read("fencepost/spec/syntax/grammar.json")
     assert json.loads(table)["stamp"] == parse_table.stamp()

@@ -1,7 +1,7 @@
 """Tables over a fixed set of keys have a row for each key.
 
-The tables are the mappings of all modules whose keys are the members of an enum, or the words of a
-literal type by their annotation.
+The tables are the mappings in all modules whose keys are the members of an enum or, according to
+their annotation, the words of a literal type.
 """
 
 from __future__ import annotations
@@ -38,7 +38,9 @@ or killed mutants one by one."""
 
 
 def _tables() -> Iterator[tuple[str, Mapping[Any, object], object]]:
-    """The tables of all modules: name (with the module if it is annotated), table, annotation."""
+    """Yields the tables of all modules, each as its name (with the module if it is annotated), the
+    table, and its annotation.
+    """
     seen = set[int]()
     for entry in walk_packages(fencepost.__path__, "fencepost."):
         if entry.name.endswith("__main__"):
@@ -61,7 +63,10 @@ def _tables() -> Iterator[tuple[str, Mapping[Any, object], object]]:
 
 
 def _keys(table: Mapping[Any, object], annotation: object) -> frozenset[object]:
-    """All keys that the table could have, an enum's by name; empty if they are not a fixed set."""
+    """Returns all keys that a table could have; the members of an enum are given by name.
+
+    The set is empty if the keys are not fixed.
+    """
     kind = next(iter(get_args(annotation)), None)
     if get_origin(kind) is Literal:
         return frozenset(get_args(kind))
@@ -85,7 +90,9 @@ def test_tables_have_every_row() -> None:
 
 
 def _below(kind: type[object]) -> Iterator[type[object]]:
-    """The classes without subclasses below a class."""
+    """Yields the subclasses of a class that have no subclasses themselves, or the class if it has
+    none.
+    """
     inner = kind.__subclasses__()
     if not inner:
         yield kind

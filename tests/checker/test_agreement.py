@@ -1,4 +1,4 @@
-"""Agreement between two engines, or between an engine and a definition, on searches: the table
+"""Agreement on searches between two engines, or between an engine and a definition; the table is
 `LOTS`.
 
 The comparisons are in `tests.support.comparisons`. ``FENCEPOST_EXAMPLES`` is the number of random
@@ -53,8 +53,8 @@ HIDDEN = blocks(ROOT / "tests" / "support" / "hidden_failures.txt")
 class Lot:
     """Comparisons that form one test.
 
-    Each entry of `words` must occur in the results at least as often as in `words`, and less than
-    half of the specs may be refused.
+    Each word must be contained in at least as many results as it occurs in `words`. If there are
+    words, less than half of the specs may be refused.
     """
 
     name: str
@@ -62,7 +62,7 @@ class Lot:
     words: tuple[str, ...] = ()
 
     def compare(self) -> None:
-        """Makes the comparisons."""
+        """Makes the comparisons and checks their results."""
         words = Counter(str(compare()) for compare in self.comparisons)
         for word, least in Counter(self.words).items():
             count = sum(times for returned, times in words.items() if word in returned)
@@ -78,7 +78,7 @@ def lots(
     size: int = 1,
     words: tuple[str, ...] = (),
 ) -> Iterator[Lot]:
-    """The lots of a row of the table; each lot has the name of its first case."""
+    """Yields the lots of a row of the table; each lot is named after its first case."""
     for start in range(0, len(cases), size):
         lot = cases[start : start + size]
         first = getattr(lot[0], "name", lot[0])
@@ -93,7 +93,7 @@ def rows(
     size: int,
     words: tuple[str, ...] = (),
 ) -> Iterator[Lot]:
-    """The lots of several rows with random specs, one row for each key."""
+    """Yields the lots of several rows with random specs, one row for each key."""
     for key in keys:
         yield from lots(f"{name}-{key}", seeds, partial(compare, key), size, words)
 
@@ -102,7 +102,7 @@ def rows(
 
 
 def local_example(example: Example) -> None:
-    # `steps` compares every example in optimised code.
+    # Another row, `steps`, compares every example in optimised code.
     number = EXAMPLES.index(example)
     thorough = number % 4 == 0 or everything("TURNS")
     for run in runs_of(example.text):
@@ -143,7 +143,9 @@ def bmc_random(seed: int) -> None:
 
 
 def bmc_text(case: Example | Block, effort: int | None = None) -> None:
-    """A low effort makes the incremental solver give up each query."""
+    """Compares bounded model checking of a text; a low effort makes the incremental solver give up
+    each query.
+    """
     depth = max(case.depth if isinstance(case, Example) else 0, BMC_STEPS + 1)
     with mock.patch.object(solver, "EFFORT", effort or solver.EFFORT):
         for keep_going in (False, True):
@@ -166,7 +168,7 @@ def naive_example(example: Example) -> None:
 
 
 def naive_shipped(check: ShippedCheck) -> None:
-    # Only the first levels; other tests compare the counts of all levels.
+    # Only the first levels are searched; other tests compare the counts of all levels.
     by.naive_agrees(bounded(check.run(), 100), limited=False)
 
 
@@ -174,14 +176,14 @@ def orbits(seed: int) -> str:
     run = by.symmetric_run(grown_orbits(seed), 600)
     engines: list[Engine] = [load(INTERPRETER)]
     if run is not None and seed % 6 == 0:
-        # Compiling the machine code takes longer than its search.
+        # Compiling the machine code takes longer than the search.
         run = run.within(workers=1 + seed // 6 % 3)
         engines.append(Local("quick"))
     return by.orbits_agree(run, engines)
 
 
 def all_values(engine: str, seed: int, keep_going: bool = False) -> str:
-    # No run has more than five steps, since every action counts them.
+    # No run has more than five steps, since every action counts steps.
     run = run_of(grown_symbolic(seed), keep_going=keep_going)
     return by.all_values_agree(run, engine, depth=5)
 
@@ -219,8 +221,9 @@ def spark(case: Example | int) -> None:
 
 
 def small() -> list[ShippedCheck]:
-    """Shipped checks that are neither slow nor large; only a few of a model with many checks, since
-    these run similar code.
+    """Returns shipped checks that are neither slow nor large.
+
+    Of a model with many checks there are only a few, since these run similar code.
     """
     if states := amount("STATES", 0):
         return [check for path in MODELS for check in quick(path, states)]
@@ -230,7 +233,7 @@ def small() -> list[ShippedCheck]:
 
 
 def shipped(count: int) -> Sequence[ShippedCheck]:
-    """Shipped checks that are not slow; at most `count` of a model with many checks."""
+    """Returns shipped checks that are not slow, and at most `count` of a model with many checks."""
     return turn([c for p in MODELS if not is_port(p) for c in a_few(p, quick(p), count)], 0)
 
 

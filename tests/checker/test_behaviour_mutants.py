@@ -1,7 +1,7 @@
-"""Mutants of the code that decides temporal properties: each is caught by a named example.
+"""Mutants of the code that decides temporal properties are each caught by a named example.
 
-A mutant is a replacement in the text of one module. The deciding modules are executed again with it
-and applied to the example; their result must differ from the right one.
+A mutant is a replacement in the text of one module. The deciding modules are executed again with
+the mutant and applied to the example; their result must differ from the right one.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ VIOLATES_NOTHING = "what violates nothing"
 
 @dataclass(frozen=True, slots=True)
 class Mutant:
-    """Replaces ``old``, which occurs once in ``module``, by ``new``; the named example catches
-    it.
+    """Replaces ``old``, which occurs once in ``module``, with ``new``; the named example catches
+    the mutant.
     """
 
     module: str
@@ -55,14 +55,14 @@ class Mutant:
 
 
 DECIDING = [
-    # Weak instead of strong, and strong instead of weak.
+    # Weak fairness instead of strong, and strong instead of weak.
     Mutant("decide", "fairness is not None and fairness.strong", "False", "strong is"),
     Mutant("decide", "fairness is not None and fairness.strong", "True", "weak is not enough"),
     # The recursion.
     Mutant("decide", "in components(_Moves(self, rest), rest):", "in ():",
            "a component that is taken apart"),
     Mutant("decide", "yield from self.fair(smaller)", "yield smaller", "strong is"),
-    # Enabled instead of taken.
+    # Being enabled instead of being taken.
     Mutant("decide", "for edge in inside.edges(pair) for unit in edge.units",
            "for unit in self.graph.possible[pair[0]]", "it may not stay"),
     # A step that leaves the component counts as taken.
@@ -74,13 +74,13 @@ DECIDING = [
     # Only one unit per step.
     Mutant("decide", "for unit in edge.units}", "for unit in sorted(edge.units)[:1]}",
            "one step for two units"),
-    # Enabled only within the constraint.
+    # A unit is enabled only within the constraint.
     Mutant("decide", "result.reached.expand((units, after) for after, units in targets.items())",
            "result.reached.expand((units, after) for after, units in targets.items())\n"
            "        kept = dict(result.steps(state)).values()\n"
            "        result.possible[state] = frozenset().union(*kept)",
            "a unit that is possible only across a constraint"),
-    # Enabled somewhere instead of everywhere, and vice versa.
+    # A unit is enabled somewhere instead of everywhere, and vice versa.
     Mutant("decide", "always = possible[0].intersection(*possible)",
            "always = possible[0].union(*possible)", "weak is not enough"),
     Mutant("decide", "ever = possible[0].union(*possible)",
@@ -138,7 +138,7 @@ SYMBOLIC = [
 ]  # fmt: skip
 
 MACHINE = [
-    # Weak instead of strong, and strong instead of weak.
+    # Weak fairness instead of strong, and strong instead of weak.
     Mutant("streett", "units.bits(True), units.bits(False)",
            "units.bits(True) & units.bits(False), units.bits(True) | units.bits(False)",
            "strong is"),
@@ -149,13 +149,13 @@ MACHINE = [
     Mutant("streett", "if again.any():", "if False:", "a component that is taken apart"),
     Mutant("streett", "if clear.any():", "if (clear | good_weak).any():\n"
            "                clear = clear | good_weak", "strong is"),
-    # Enabled instead of taken, and a step that leaves the component counts as taken.
+    # Being enabled instead of being taken; a step that leaves the component counts as taken.
     Mutant("streett", "good_weak = ~filled(always & ~taken & self._weak)",
            "good_weak = ~filled(always & ~ever & self._weak)",
            "a step that leaves a component is none of it"),
     Mutant("streett", "good_weak = ~filled(always & ~taken & self._weak)",
            "good_weak = ~filled(always & self._weak)", "one step for two units"),
-    # Enabled somewhere instead of everywhere, and vice versa.
+    # A unit is enabled somewhere instead of everywhere, and vice versa.
     Mutant("streett", "return always, ever", "return ever, ever", "weak is not enough"),
     Mutant("streett", "return always, ever", "return always, always", "strong is"),
     # Stuttering.
@@ -173,7 +173,7 @@ MACHINE = [
            "several.append(False)", "a unit of each message"),
     Mutant("behaviours", "range(count, count + more) if fairness.strong else ()",
            "range(count, count + more)", "weak is not enough"),
-    # The lasso: where it closes, and its stem.
+    # Where the lasso closes, and its stem.
     Mutant("lassos", "return pairs[::-1]", "return pairs", "it may stay"),
     Mutant("lassos", "product.marked(marks, component.states[inside], component.nodes[inside])",
            "pass", "round and round"),
@@ -213,7 +213,7 @@ JUDGING = [
 
 
 def deciding_modules(mutant: Mutant | None) -> dict[str, ModuleType]:
-    """The deciding modules, executed again, one of them with the mutant."""
+    """Executes the deciding modules again, one of them with the mutant."""
     modules: dict[str, ModuleType] = {}
     for name in ANEW:
         full = f"{TEMPORAL}.{name}"
@@ -225,7 +225,7 @@ def deciding_modules(mutant: Mutant | None) -> dict[str, ModuleType]:
 def mutated_module(
     full: str, mutant: Mutant | None, others: Mapping[str, ModuleType]
 ) -> ModuleType:
-    """A module that imports ``others`` in place of the modules with their names."""
+    """Executes a module that imports ``others`` in place of the modules with their names."""
     file = importlib.import_module(full).__file__
     assert file is not None
     text = Path(file).read_text("utf-8")
@@ -240,7 +240,9 @@ def mutated_module(
 
 
 def lasso_text(mutant: Mutant | None, name: str) -> str:
-    """The first variable along the lasso that the modules find in an example, or "ok"."""
+    """Returns the values of the first variable along the lasso that the modules find in an example,
+    or "ok".
+    """
     text, _ = EXAMPLES[name]
     model = model_of(text)
     number = next(n for n, prop in enumerate(model.properties) if prop.kind.of_behaviours)
@@ -270,8 +272,10 @@ def test_a_mutant_of_the_decision_is_caught(mutant: Mutant) -> None:
 
 
 def is_right_about_lassos(mutant: Mutant | None, name: str) -> bool:
-    """Whether bounded model checking with the mutant is right about the existence of a lasso; an
-    invalid lasso fails an assertion.
+    """Checks whether bounded model checking with the mutant is right about the existence of a
+    lasso.
+
+    An invalid lasso fails an assertion.
     """
     text, expected = EXAMPLES[name]
     seen = mutated_module(SEEN, mutant if mutant and mutant.module == "seen" else None, {})
@@ -293,7 +297,9 @@ def test_a_mutant_of_bounded_model_checking_is_caught(mutant: Mutant) -> None:
 
 
 def native_lasso_text(mutant: Mutant | None, name: str) -> str:
-    """The first variable along the lasso that `local` finds in an example, or "ok"."""
+    """Returns the values of the first variable along the lasso that `local` finds in an example, or
+    "ok".
+    """
     modules: dict[str, ModuleType] = {}
     for part in PACKED:
         full = f"{NATIVE}.{part}"
@@ -333,7 +339,7 @@ def test_machine_code_that_compares_ghosts_is_caught(
 
 
 def accepts_path(mutant: Mutant | None, name: str) -> bool:
-    """Whether the evaluator accepts an invalid lasso."""
+    """Checks whether the evaluator accepts an invalid lasso."""
     example = EXAMPLES.get(name)
     text = example[0] if example else COUNTER.format("fair ", "fair ", "eventually x == 3")
     states = UNFAIR[name]

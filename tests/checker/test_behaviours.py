@@ -1,4 +1,4 @@
-"""Temporal properties by examples: formulas, fairness, and the reported lassos.
+"""Examples of temporal properties: formulas, fairness, and the reported lassos.
 
 Each engine that decides such properties runs every example.
 """
@@ -30,7 +30,7 @@ ENGINES = ("interpreter", "local")
 
 
 def decided(text: str, engine: str, limits: Limits | None = None) -> tuple[Model, Outcome]:
-    """The outcome for all properties of a spec, without the deadlock check."""
+    """Returns the outcome for all properties of a spec, without the deadlock check."""
     model = model_of(dedent(text))
     chosen = frozenset(n for n, prop in enumerate(model.properties) if prop.kind.selectable)
     workers = replace(limits or Limits(), workers=1)
@@ -38,7 +38,7 @@ def decided(text: str, engine: str, limits: Limits | None = None) -> tuple[Model
 
 
 def lasso_of(finding: Finding) -> Lasso:
-    """The lasso in a finding."""
+    """Returns the lasso of a finding."""
     assert finding.trace is not None
     loop = finding.trace.loop
     assert loop is not None
@@ -49,8 +49,10 @@ def lasso_of(finding: Finding) -> Lasso:
 
 
 def shown(text: str, engine: str) -> str:
-    """``ok``, or the values of the first variable along the lasso: ``0 1 (2 1)`` for repeated
-    steps, ``0 1 (1)`` for stuttering. The evaluator must accept the lasso, too.
+    """Returns ``ok``, or the values of the first variable along the lasso: ``0 1 (2 1)`` for
+    repeated steps, ``0 1 (1)`` for stuttering.
+
+    The evaluator must accept the lasso, too.
     """
     model, outcome = decided(text, engine)
     if outcome.verdict is Verdict.OK:
@@ -125,7 +127,7 @@ def test_examples(engine: str, name: str) -> None:
 
 @pytest.mark.parametrize("name", DECIDED)
 def test_examples_in_bounded_model_checking(name: str) -> None:
-    """Bounded model checking finds some lasso exactly if there is one."""
+    """Bounded model checking finds a lasso exactly if there is one."""
     text, expected = EXAMPLES[name]
     model, outcome = decided(text, "bmc", Limits(depth=4))
     if expected == "ok":
@@ -200,7 +202,7 @@ def test_a_predicate_without_a_value_is_an_evaluation_error(engine: str) -> None
         ("x == 4 implies eventually x == 0", ["x == 4"]),
         ("forall n in 3..5: x == n leads to x == 0", []),
         ("forall n in 4..5: always (x == n implies always x == n)", ["x == n"]),
-        # Elsewhere in a formula, an antecedent may well be never true.
+        # Elsewhere in a formula, an antecedent may never be true.
         ("eventually (x == 5 implies eventually x == 0)", []),
         ("not (x == 5 leads to x == 6)", []),
     ],
@@ -225,7 +227,7 @@ def test_antecedents_that_were_never_true(engine: str, formula: str, missed: lis
             1, 3, 3,
         ),
         ("forall n in 0..2: (always eventually x == n) iff eventually always x == 3", 4, 9, 6),
-        # A condition on cycles is moved out of other operators.
+        # A condition on cycles is moved outside the other operators.
         ("always (x == 0 implies always eventually x == 2)", 1, 3, 1),
         ("(eventually x == 0) or not eventually x == 0", 0, 0, 0),
     ],
@@ -255,7 +257,7 @@ check c:
 
 @pytest.mark.parametrize(("end", "expected"), [("2", "violated"), ("N", "ok")])
 def test_a_lasso_for_some_value_of_a_symbolic_constant(end: str, expected: str) -> None:
-    """A loop that returns at 2 never reaches 3 or more."""
+    """A loop that returns to the start at 2 never reaches 3 or more."""
     text = SYMBOLIC.format(end, "violated P" if expected == "violated" else "ok within 4")
     _, outcome = decided(text, "bmc", Limits(depth=4))
     if expected == "ok":
@@ -279,7 +281,7 @@ def test_induction_refuses_behaviours_by_name() -> None:
 
 
 def test_bounded_search_proves_nothing_beyond_the_bound() -> None:
-    """The only lasso has 4 steps."""
+    """The only lasso has 4 steps, so depth 3 is inconclusive."""
     text = COUNTER.format("fair ", "fair ", "eventually always x == 0")
     verdicts = [decided(text, "bmc", Limits(depth=depth))[1].verdict for depth in (3, 4)]
     assert verdicts == [Verdict.INCONCLUSIVE, Verdict.VIOLATED]
@@ -287,7 +289,7 @@ def test_bounded_search_proves_nothing_beyond_the_bound() -> None:
 
 @pytest.mark.parametrize("engine", [*ENGINES, "bmc"])
 def test_all_behaviours_stop(engine: str) -> None:
-    """All behaviours stop, and all of them are visited."""
+    """Every behaviour stops, and all behaviours are visited."""
     text = """
         var x: 0..2 = 0
         fair action up:

@@ -1,4 +1,6 @@
-"""The decision phase in every engine: counted figures, progress, and cuts."""
+"""The phase that decides temporal properties, in every engine: its figures, its progress, and runs
+that it cuts short.
+"""
 
 from __future__ import annotations
 
@@ -44,14 +46,16 @@ SECONDS = 0.1
 
 
 def numbers() -> list[int]:
-    """The numbers of the temporal properties."""
+    """Returns the numbers of the temporal properties."""
     return [n for n, p in enumerate(model_of(SPEC).properties) if p.kind.of_behaviours]
 
 
 def before_deciding(
     patch: pytest.MonkeyPatch, engine: str, number: int, error: BaseException | None
 ) -> None:
-    """Waits before a property is decided, and raises an error if given."""
+    """Makes the engine wait before it decides a property, and then raise the error if one is
+    given.
+    """
     owner, name, position = DECIDES[engine]
     decide = getattr(owner, name)
 
@@ -80,7 +84,7 @@ def test_figures_cover_the_decision(monkeypatch: pytest.MonkeyPatch, engine: str
 
 @pytest.mark.parametrize("engine", ["interpreter", "local"])
 def test_memory_covers_the_decision(monkeypatch: pytest.MonkeyPatch, engine: str) -> None:
-    """Allocations during the decision count in the peak."""
+    """Memory allocated during the decision counts towards the peak."""
     owner, name, _ = DECIDES[engine]
     decide, size = getattr(owner, name), 64 << 20
     peaks: list[int] = []

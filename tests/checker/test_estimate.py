@@ -41,7 +41,7 @@ def levels_of(path: str, check: str) -> tuple[Sequence[int], list[Progress]]:
 def test_the_estimate_is_close_from_a_share_of_the_states(
     path: str, check: str, share: float
 ) -> None:
-    """From this share of the states, the estimate is close to the total."""
+    """After this share of the states, the estimate is close to the total."""
     levels, _ = levels_of(path, check)
     visited, bounded = 0, 0
     for count, size in enumerate(levels, 1):
@@ -59,7 +59,7 @@ def test_the_estimate_is_close_from_a_share_of_the_states(
 
 
 def convolution(left: Sequence[int], right: Sequence[int]) -> list[int]:
-    """The level sizes of the product of two independent searches."""
+    """Returns the level sizes of the product of two independent searches."""
     sizes = [0] * (len(left) + len(right) - 1)
     for (i, x), (j, y) in product(enumerate(left), enumerate(right)):
         sizes[i + j] += x * y
@@ -71,12 +71,14 @@ def power(sizes: Sequence[int], dimensions: int) -> list[int]:
 
 
 def ring(size: int) -> list[int]:
-    """The level sizes of a cyclic counter with an even number of values that counts up and down."""
+    """Returns the level sizes of a cyclic counter that counts up and down and has an even number of
+    values.
+    """
     return [1, *[2] * (size // 2 - 1), 1]
 
 
 def logistic(total: float, width: float, count: int) -> list[int]:
-    """Exponential growth with saturation."""
+    """Returns level sizes that grow exponentially and then saturate."""
     sums = [total / (1 + math.exp((count / 2 - level) / width)) for level in range(count + 1)]
     return [max(1, round(after - before)) for before, after in pairwise(sums)]
 
@@ -166,9 +168,10 @@ TABLE: list[tuple[str, list[int], list[tuple[float, float] | None]]] = [
 def test_the_total_of_graph_shapes(
     levels: Sequence[int], bounds: Sequence[tuple[float, float] | None]
 ) -> None:
-    """``bounds`` are the smallest ``low`` and the largest ``high`` allowed at each percentage of
-    the levels, as shares of the total, or None for no estimate. The total always lies in the
-    interval.
+    """Checks the estimate at each percentage of the levels; the total always lies in the interval.
+
+    ``bounds`` are the smallest ``low`` and the largest ``high`` allowed at each percentage, as
+    shares of the total, or None if there must be no estimate.
     """
     total = sum(levels)
     for percentage, bound in zip(PERCENTAGES, bounds, strict=True):
@@ -219,7 +222,7 @@ def test_a_report_of_a_search_that_was_cut(tmp_path: Path) -> None:
     assert " perhaps " in line
     low, high = (int(word.replace(",", "")) for word in line.split() if word[0].isdigit())
     assert 0.7 * low < 296_448 < 1.3 * high
-    # The search ends with a whole level.
+    # The search ends after a complete level.
     cut = run("check", spec, "--check", "seven", "--max-states", "160_000", folder=tmp_path)
     line = next(text for text in cut.stdout.splitlines() if text.startswith("  in all"))
     low, high = (int(word.replace(",", "")) for word in line.split() if word[0].isdigit())

@@ -1,4 +1,6 @@
-"""Every example on every engine: verdict, counts and trace; and common properties of all runs."""
+"""Every example gives its verdict, counts and trace on every engine, and all runs share some
+properties.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,7 @@ def run_of(example: Example, keep_going: bool = False) -> Run:
 
 
 def steps(model: Model, outcome: Outcome) -> tuple[str, ...]:
-    """The steps of the first finding's trace, without the initial state."""
+    """Returns the steps of the first finding's trace, without the initial state."""
     if not outcome.findings or outcome.findings[0].trace is None:
         return ()
     shown: list[str] = []

@@ -1,7 +1,7 @@
-"""Every engine reports each failure, in each part of a spec, as the language defines.
+"""Every engine reports each failure, in each part of a spec, as the language defines it.
 
-The table is `tests.support.failure_table`. A run takes a part of it that covers every place, time
-and failure; ``FENCEPOST_TABLE=all`` takes all of it.
+The table is `tests.support.failure_table`. A run takes a part of the table that covers every place,
+time and failure; with ``FENCEPOST_TABLE=all``, it takes the whole table.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def ran(engine: str, case: Cell | Ordered, keep_going: bool = False) -> Outcome:
 
 
 def problems_of(outcome: Outcome, model: Model) -> tuple[Problem, ...]:
-    """The problems found, in the form of the table."""
+    """Converts the problems of an outcome to the form of the table."""
     problems = (finding for finding in outcome.findings if not _unmet(finding))
     return tuple(_problem(model, finding) for finding in problems)
 
@@ -71,7 +71,7 @@ def _problem(model: Model, finding: Finding) -> Problem:
 
 
 def by_local(case: Cell) -> None:
-    """The interpreter finds the problems of the table, and machine code the same."""
+    """The interpreter finds the problems of the table, and machine code finds the same."""
     with translated_once(better=False):
         for keep_going, wanted in ((False, case.first), (True, case.going)):
             run = run_of(case, "interpreter", keep_going)
@@ -81,8 +81,8 @@ def by_local(case: Cell) -> None:
 
 
 def by_spark(case: Cell) -> None:
-    """The same in one process, with a limit too large to be reached; the cluster has all levels but
-    the first.
+    """Spark, run in one process with a limit too large to be reached, agrees with the interpreter;
+    the cluster searches all levels but the first.
     """
     run = run_of(case, "spark").within(workers=None, max_states=MANY)
     codes = Codes(run.model)
@@ -98,7 +98,7 @@ def by_bmc(case: Cell) -> None:
 
 
 def by_induction(case: Cell) -> None:
-    """Nothing false is proved."""
+    """Induction proves nothing that is false."""
     outcome = ran("induction", case)
     if outcome.findings:
         assert problems_of(outcome, model_of(case.text))[0] in case.going, case.text
@@ -119,7 +119,9 @@ def by_induction(case: Cell) -> None:
 
 
 def by_regions(engine: str, case: Cell) -> None:
-    """Searches all values of a symbolic constant."""
+    """The engine searches all values of a symbolic constant, and finds the problems of the
+    table.
+    """
     for keep_going, wanted in ((False, case.first), (True, case.going)):
         run = run_of(case, engine, keep_going)
         outcome = regions_agree(run, engine)
@@ -130,7 +132,7 @@ def by_regions(engine: str, case: Cell) -> None:
 
 
 def by_condition(engine: str, case: Cell) -> None:
-    """Checks a condition on a symbolic constant."""
+    """The engine checks a condition on a symbolic constant."""
     for keep_going in (False,) if engine == "local" else (False, True):
         run = run_of(case, engine, keep_going)
         visits = engine in ("interpreter", "local")
@@ -139,7 +141,7 @@ def by_condition(engine: str, case: Cell) -> None:
 
 
 def of_symbols() -> list[Cell]:
-    """Cells that fail for one value of a symbolic constant."""
+    """Returns the cells that fail for one value of a symbolic constant."""
     symbolic_cells = [cell(case.site, case.failure, case.when, symbolic=True) for case in PLAIN]
     return [case for case in symbolic_cells if case is not None and case.site.on != "K"]
 

@@ -1,4 +1,4 @@
-"""Layout: states of every size are packed without loss, into unique words."""
+"""Layouts pack states of every size without loss, and into distinct words."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ ODD = Union("Odd", (Variant("Empty"), Variant("Full", (Field("a", WORD), Field("
 
 
 def layout_of(*kinds: Type) -> Layout:
-    """The layout of states with variables of these types."""
+    """Returns the layout of states with variables of these types."""
     base = model(put(0, lit(0)), [do()])
     variables = tuple(
         ir.StateVariable(f"v{n}", kind, "variable", "", False, PLACE)
@@ -214,7 +214,7 @@ def test_elements_follow_the_length_without_a_gap(kind: Seq | Bag | Set, size: i
         whole = whole if length else ()
         words = layout.encode((whole,))
         assert layout.decode(words) == (whole,)
-        # The variable has separate words after the first: the length, and elements whose bits are
+        # The variable has words of its own after the first: the length, and elements whose bits are
         # all 1, except in a Set.
         low = kind.capacity.bit_length()
         assert words[1] & ((1 << low) - 1) == length
@@ -231,6 +231,6 @@ def test_fields_of_a_large_value_are_close_together() -> None:
     positions = [(part.word, part.shift) for part in places]
     assert positions == [(0, 0), (0, 40), (1, 0), (2, 0), (7, 0), (8, 0), (9, 0)]
     assert words == 10
-    # For example, after the bit of an option.
+    # As, for example, after the bit of an option.
     places, words = place_fields(fields[:2], 1)
     assert ([(part.word, part.shift) for part in places], words) == ([(0, 1), (1, 0)], 2)

@@ -1,4 +1,6 @@
-"""Every operator on numbers in every engine, on random operands and on extreme ones."""
+"""Every operator on numbers gives the same results in every engine, on random and on extreme
+operands.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,7 @@ ROWS = 24
 
 @dataclass(frozen=True)
 class Kind:
-    """A type of operands, and the number of bits to which results wrap, or None."""
+    """A type of operands, with the number of bits to which results wrap, or None."""
 
     text: str
     low: int
@@ -60,7 +62,7 @@ def wrapped(number: int, bits: int | None) -> int:
 
 
 def operands(kind: Kind, formula: str) -> list[tuple[int, int]]:
-    """Pairs of numbers of a kind; no divisor is zero."""
+    """Returns pairs of numbers of a kind; no divisor is zero."""
     chance = Random(f"{kind} {formula}")
     edges = [kind.low, kind.low + 1, -1, 0, 1, kind.high - 1, kind.high]
 

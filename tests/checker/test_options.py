@@ -1,4 +1,4 @@
-"""Every row of the table of options, as read by the command, by Python and by reports."""
+"""The command, Python and reports read every row of the table of options alike."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ COMMAND_ROWS = [row for row in OPTIONS if row.flag.startswith("--")]
 
 
 def words(row: Option) -> list[str]:
-    """The option with a value, and with the options that it needs."""
+    """Returns the words of an option with a value, and those of the options that it needs."""
     values = VALUES.get(row.metavar, ["word"])
     needed = words(BY_FLAG[row.needs]) if row.needs else []
     if row.metavar.startswith("["):
@@ -46,7 +46,7 @@ def words(row: Option) -> list[str]:
 
 
 def parsed(line: list[str]) -> Request:
-    """The request that the command parses from its words."""
+    """Returns the request that the command parses from a line of words."""
     context = check.make_context("check", ["a.fence", *line])
     values = dict(context.params)
     return request_of(values.pop("specs"), values)

@@ -1,4 +1,4 @@
-"""`fencepost check --profile`: statistics of the visited states, compared with the reference
+"""The statistics of visited states by `fencepost check --profile`, compared with the reference
 stepper.
 """
 
@@ -29,20 +29,20 @@ from fencepost.spec.semantics.stepper import Runner
 
 
 def profiled_run(text: str) -> tuple[Model, Outcome]:
-    """The outcome of a spec without a check, with a profile."""
+    """Returns the outcome of a spec without a check, with a profile."""
     model = build(loaded(text), None, {})
     request = Request(model, select(model, Check("")), limits=Limits(workers=2), profile=True)
     return model, Local().run(request)
 
 
 def profile_of(text: str) -> tuple[Model, Profile | None]:
-    """The profile of a spec without a check."""
+    """Returns the profile of a spec without a check."""
     model, outcome = profiled_run(text)
     return model, outcome.profile
 
 
 def brute_force(model: Model) -> Profile:
-    """The expected profile, computed state by state."""
+    """Computes the expected profile state by state."""
     runner = Runner(model)
     level = {successor.state for successor in runner.initial() if successor.state is not None}
     seen = set(level)
@@ -177,7 +177,7 @@ def test_a_symbolic_constant_is_refused(tmp_path: Path) -> None:
 
 
 def test_states_that_would_be_compressed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A profile reads whole states, so they are not compressed."""
+    """A profile reads whole states, so states are not compressed."""
     monkeypatch.setattr(states, "COMPRESSED_FROM", 1)
     model, actual = profile_of(SMALL)
     assert actual == brute_force(model)
@@ -194,7 +194,7 @@ property Up: eventually x == 3
 
 
 def test_new_states_with_temporal_properties() -> None:
-    """Fairness ignores a change of a ghost alone, but such a change leads to a new state."""
+    """Fairness ignores a step that changes only a ghost, but such a step leads to a new state."""
     model, actual = profile_of(GHOSTLY)
     assert actual == brute_force(model)
     assert actual is not None
@@ -206,7 +206,9 @@ def test_new_states_with_temporal_properties() -> None:
     [("two_phase_commit", "three"), ("die_hard", "four_litres"), ("peterson", "writes_swapped")],
 )
 def test_figures_of_shipped_models(name: str, check: str, tmp_path: Path) -> None:
-    """The figures by action add up to the counts of the check, also if it ends at a problem."""
+    """The figures of the actions add up to the counts of the check, even if it ends at a
+    problem.
+    """
     spec = str(ROOT / "models/classics" / f"{name}.fence")
     ran = run("check", spec, "--check", check, "--profile", "--format", "json", folder=tmp_path)
     (row,) = json.loads(ran.stdout)["checks"]
@@ -222,7 +224,7 @@ def test_figures_of_shipped_models(name: str, check: str, tmp_path: Path) -> Non
 def test_a_stopped_profile_keeps_the_verdict(
     raised: type[BaseException], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The verdict and the finished part of the profile are kept."""
+    """An exception while profiling keeps the verdict and the finished part of the profile."""
 
     def stopped(*_: object) -> None:
         raise raised

@@ -1,4 +1,4 @@
-"""The pytest plugin and the pre-commit hooks, used in a repository with specs."""
+"""The pytest plugin and the pre-commit hooks in a repository with specs."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_a_session_without_specs_loads_nothing() -> None:
 
 
 def ran_by_pytest(folder: Path, *words: str) -> tuple[int, str]:
-    """Runs ``pytest WORDS`` in a folder, with the plugin enabled as in an installation."""
+    """Runs ``pytest WORDS`` in a folder, with the plugin enabled as if it were installed."""
     installed = any(entry.value == PLUGIN for entry in entry_points(group="pytest11"))
     command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-c", os.devnull]
     command += [f"--rootdir={folder}", *([] if installed else ["-p", PLUGIN])]
@@ -73,7 +73,7 @@ def test_checks_are_tests(folder: Path) -> None:
     assert code == 1
     assert "collected 3 items" in output
     assert "1 failed, 1 passed, 1 skipped" in output
-    # The failure: its location, the property and the trace.
+    # The failure shows its location, the property and the trace.
     line = "models/gate.fence:3: fixed: expected ok, but invariant Small is violated after 3 steps"
     assert f"FAILED models/gate.fence::fixed - {line}" in output
     assert "4  c.up\n     c.n  2 -> 3" in output
@@ -82,7 +82,7 @@ def test_checks_are_tests(folder: Path) -> None:
     (failure,) = ElementTree.parse(folder / "out.xml").iter("failure")
     assert failure.get("message", "").startswith(line)
 
-    # After the fix of the property, the check that expects the bug fails.
+    # Once the property is fixed, the check that expects the bug fails.
     mended = GATE.replace("c.n < 3", "c.n <= 3")
     (folder / "models" / "gate.fence").write_text(mended, encoding="utf-8")
     code, output = ran_by_pytest(folder, "models/gate.fence::fixed", "models/gate.fence::long")
@@ -98,7 +98,7 @@ def test_a_lasso(tmp_path: Path) -> None:
     code, output = ran_by_pytest(tmp_path, "endless.fence")
     assert code == 1
     sentence = "property Served is violated for i = 2: steps 3 to 5 repeat forever"
-    # Above the report, and in pytest's summary.
+    # The sentence is above the report, and in pytest's summary.
     assert output.count(sentence) == 2
     assert "Steps 3 to 5 repeat forever." in output
     assert "fair Process[2].enter  not possible in state 4" in output
@@ -139,7 +139,7 @@ def test_options(folder: Path, words: list[str], code: int, message: str) -> Non
 
 
 def hooks() -> dict[str, dict[str, str]]:
-    """The hooks by their ids; the file is a YAML list of scalars."""
+    """Returns the hooks by their ids; the file is a YAML list of scalars."""
     text = (ROOT / ".pre-commit-hooks.yaml").read_text(encoding="utf-8")
     entries = [dict(re.findall(r"(\w+): (.*)", part)) for part in text.split("- id: ")[1:]]
     names = [part.split("\n", 1)[0] for part in text.split("- id: ")[1:]]

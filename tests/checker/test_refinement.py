@@ -1,4 +1,4 @@
-"""Refinement by examples: steps that are steps of another module, and reports of steps that are
+"""Examples of refinement: steps that match steps of another module, and reports of steps that do
 not.
 
 Every engine that decides refinements runs every example.
@@ -26,7 +26,7 @@ ENGINES = ("interpreter", "local")
 
 
 def model_of(folder: Path, abstract: str, text: str) -> Model:
-    """The model of a spec that imports ``m``."""
+    """Returns the model of a spec that imports ``m``."""
     (folder / "m.fence").write_text(dedent(abstract), encoding="utf-8")
     (folder / "spec.fence").write_text(dedent(text), encoding="utf-8")
     return program.build(program.load(folder / "spec.fence"), None)
@@ -41,7 +41,7 @@ def searched(model: Model, engine: str, limits: Limits | None = None, **more: bo
 
 
 def shown(model: Model, outcome: Outcome) -> str:
-    """The verdict, and the values of the first variable along the trace."""
+    """Returns the verdict, and the values of the first variable along the trace."""
     if not outcome.findings:
         return outcome.verdict.value
     trace = outcome.findings[0].trace
@@ -147,7 +147,7 @@ def test_within_a_constraint(
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_with_other_violations_and_continue(engine: str, tmp_path: Path) -> None:
-    """With --continue, each violation is reported once; at equal depth, refinements before
+    """With --continue, each violation is reported once; at equal depth, refinements come before
     invariants.
     """
     text = HALVES.format(2, "x // 2") + "invariant I: x != 4\nstep invariant S: next(x) != 2\n"

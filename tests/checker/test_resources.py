@@ -1,4 +1,4 @@
-"""Memory and stack of this process."""
+"""The memory and the stack of this process."""
 
 from __future__ import annotations
 

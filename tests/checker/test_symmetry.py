@@ -1,4 +1,4 @@
-"""A search of orbits agrees with a search of all states: verdict, counts, coverage and trace."""
+"""A search of orbits agrees with a search of all states in verdict, counts, coverage and trace."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def run_of(block: Block, symmetry: bool = True) -> Run:
 
 @pytest.mark.parametrize(("block", "engine"), CASES, ids=lambda part: getattr(part, "name", part))
 def test_a_search_of_orbits_agrees_with_a_search_of_all_states(block: Block, engine: str) -> None:
-    """The comparison, and the counts in the form ``verdict, D distinct in O orbits``."""
+    """Compares the two searches, and the counts in the form ``verdict, D distinct in O orbits``."""
     run = run_of(block)
     every = replace(run, symmetry=False).outcome("interpreter")
     outcome = run.outcome(engine)
@@ -54,8 +54,8 @@ def test_a_search_of_orbits_agrees_with_a_search_of_all_states(block: Block, eng
 def test_the_interpreter_names_many_permutations(
     values: int, permutations: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """In progress lines and in a note, but not without symmetry or in an engine that tries
-    fewer.
+    """Progress lines and a note name the permutations, but not without symmetry, nor in an engine
+    that tries fewer.
     """
     monkeypatch.setattr("fencepost.checker.search.limits.PROGRESS_SECONDS", 0.0)
     names = ", ".join(f"c{number}" for number in range(values))
@@ -88,7 +88,7 @@ def test_a_tour_visits_every_arrangement_once(sizes: tuple[int, ...]) -> None:
 
 
 def test_tours_among_ties() -> None:
-    """Of three values and two: tours pass only tied values."""
+    """The tours for three values and two values pass only values that are tied."""
     ways, begins = orbits.tours_among_ties((3, 2))
     lengths = [end - begin for begin, end in pairwise(begins)]
     assert lengths == [0, 1, 1, 5, 1, 3, 3, 11]
@@ -111,7 +111,7 @@ def test_the_first_orbits_are_the_same_in_every_engine(name: str, limit: int) ->
 
 @pytest.mark.parametrize("mutant", range(len(MUTANTS)))
 def test_a_wrong_tour_is_noticed(mutant: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Missing an arrangement splits an orbit into several, or changes counts."""
+    """A tour that misses an arrangement splits an orbit into several, or changes the counts."""
     way = orbits.tour
 
     def wrong(sizes: Sequence[int]) -> list[tuple[int, int]]:
@@ -123,7 +123,7 @@ def test_a_wrong_tour_is_noticed(mutant: int, monkeypatch: pytest.MonkeyPatch) -
         run = run_of(block)
         every = run_of(block, symmetry=False).by("interpreter")
         same = False
-        # The mistake may prevent finding the trace.
+        # The mistake may make it impossible to find the trace.
         with suppress(AssertionError):
             outcome = run.outcome("local")
             orbits_of_all = block.rest.endswith(f" {outcome.statistics.orbits} orbits")

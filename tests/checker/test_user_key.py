@@ -1,4 +1,4 @@
-"""The user's key: its creation, and files that are not accepted."""
+"""The creation of the user's key, and key files that are not accepted."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from fencepost.checker.user_key import Key, Purpose, Unusable, read_key
 
 @pytest.fixture(name="path")
 def _path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The path of the key in a data directory that does not exist yet."""
+    """Returns the path of the key in a data directory that does not exist yet."""
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
     return tmp_path / "data" / "fencepost" / "key"
 
@@ -48,7 +48,7 @@ def test_each_purpose_has_a_subkey(path: Path) -> None:
 
 
 def test_many_processes_create_one_key(path: Path) -> None:
-    """All wait for a file to appear, and print the key that they read."""
+    """Every process waits for a file to appear, and then prints the key that it reads."""
     go = path.parents[2] / "go"
     words = (
         sys.executable,
