@@ -1,7 +1,8 @@
-"""Searches and their observations, in a form that allows comparing two engines.
+"""Searches and their observations, in a form in which the results of two engines can be compared.
 
-An observation is a plain value without spans' sources or timings. Two engines with equal
-observations cannot be distinguished by a user. The comparisons are in `comparisons`.
+An observation is a plain value that contains neither the sources of spans nor any timings. If the
+observations of two engines are equal, a user cannot tell the engines apart. The comparisons
+themselves are in `comparisons`.
 """
 
 from __future__ import annotations
@@ -35,7 +36,9 @@ Place: TypeAlias = tuple[int, int] | None
 
 @dataclass(frozen=True, slots=True)
 class ObservedStep:
-    """An action's name ("" for an initial state), its choices by label, the state reached."""
+    """A step of a trace: its action ("" for an initial state), its choices by label, and the state
+    that it reaches.
+    """
 
     action: str
     choices: Chosen
@@ -44,7 +47,7 @@ class ObservedStep:
 
 @dataclass(frozen=True, slots=True)
 class ObservedFinding:
-    """One problem; ``property`` is the property's number and name; positions are offsets."""
+    """One problem. ``property`` is the property's number and name; positions are offsets."""
 
     verdict: str
     property: tuple[int, str] | None
@@ -58,7 +61,7 @@ class ObservedFinding:
 
 @dataclass(frozen=True, slots=True)
 class Observed:
-    """One run. Fields as in `fencepost.checker.outcome`."""
+    """The observation of one run. The fields are as in `fencepost.checker.outcome`."""
 
     verdict: str
     findings: tuple[ObservedFinding, ...]
@@ -79,7 +82,9 @@ class Observed:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """A search as the command requests it. `text` is only for messages about differing engines."""
+    """A search as the command requests it. `text` appears only in messages about differing
+    engines.
+    """
 
     model: Model
     properties: frozenset[int]
@@ -95,7 +100,9 @@ class Run:
         return f"{self.limits}, deadlock {self.deadlock}{going}:\n{self.text}"
 
     def outcome(self, engine: Engine | str) -> Outcome:
-        """The outcome of the search by an engine. Raises `KeyboardInterrupt`."""
+        """Returns the outcome of the search by an engine. Raises `KeyboardInterrupt` if it is
+        interrupted.
+        """
         engine = load(engine) if isinstance(engine, str) else engine
         request = Request(
             self.model,
@@ -109,16 +116,16 @@ class Run:
         return engine.run(request)
 
     def by(self, engine: Engine | str) -> Observed:
-        """The observation of the search by an engine."""
+        """Returns the observation of the search by an engine."""
         return summary(self.model, self.outcome(engine))
 
     def within(self, **limits: Any) -> Run:
-        """The same search with other limits."""
+        """Returns the same search with other limits."""
         return replace(self, limits=replace(self.limits, **limits))
 
 
 def run_of(source: str | Path | Program, check: str | Check | None = None, **changes: Any) -> Run:
-    """The search of a check, by default of the first; `changes` are fields of `Run`."""
+    """Returns the search of a check, by default the first one; `changes` are fields of `Run`."""
     read = loaded(source) if isinstance(source, str) else source
     if isinstance(read, Path):
         read = program.load(read)
@@ -132,20 +139,20 @@ def run_of(source: str | Path | Program, check: str | Check | None = None, **cha
 
 
 def run_of_model(model: Model, **changes: Any) -> Run:
-    """The search of a model for all its properties; `changes` are fields of `Run`."""
+    """Returns the search of a model for all its properties; `changes` are fields of `Run`."""
     return replace(Run(model, frozenset(range(len(model.properties)))), **changes)
 
 
 def runs_of(text: str) -> list[Run]:
-    """The searches of all checks of a spec."""
+    """Returns the searches of all checks of a spec."""
     read = loaded(text)
     return [replace(run_of(read, check), text=text) for check in read.checks]
 
 
 def bounded(run: Run, states: int = MAX_STATES) -> Run:
-    """The search with a limit on its depth, if it would visit more states without one.
+    """Limits the depth of a search that would visit more than ``states`` states.
 
-    Then no engine reaches the limit on states.
+    With this limit, no engine reaches the limit on states.
     """
     outcome = replace(run.within(max_states=states), keep_going=True).outcome("interpreter")
     if outcome.cut != Limit("max-states", states):
@@ -156,8 +163,9 @@ def bounded(run: Run, states: int = MAX_STATES) -> Run:
 
 @lru_cache(128)
 def loaded(text: str) -> Program:
-    """A spec from its text, of one file or several; raises `Rejected`. Cached, since many tests use
-    the same examples.
+    """Loads a spec of one or several files from its text. Raises `Rejected`.
+
+    The result is cached, since many tests use the same examples.
     """
     with TemporaryDirectory() as folder:
         for name, part in files(text).items():
@@ -166,7 +174,7 @@ def loaded(text: str) -> Program:
 
 
 def model_of(text: str) -> Model:
-    """The model of a spec's first check."""
+    """Returns the model of a spec's first check."""
     read = loaded(text)
     return program.build(read, read.checks[0])
 
@@ -187,7 +195,7 @@ def assert_same(expected: Observed, actual: Observed, where: object) -> None:
 
 
 def summary(model: Model, result: Outcome) -> Observed:
-    """The observation of an outcome."""
+    """Returns the observation of an outcome."""
     statistics, coverage = result.statistics, result.coverage
     return Observed(
         verdict=result.verdict.value,
@@ -223,7 +231,7 @@ def _finding(model: Model, finding: Finding) -> ObservedFinding:
 
 
 def site_of(site: Site) -> tuple[str, Place, tuple[Place, ...], str]:
-    """A position where evaluation fails: code, position, calls, message."""
+    """Describes a position where evaluation fails: its code, position, calls and message."""
     return (
         site.code,
         _position(site.span),

@@ -1,7 +1,8 @@
-"""The extent of tests: a sample in a run of the tests, far more in a nightly run (`.ci/nightly`).
+"""The number of random examples in the tests: few in an ordinary run, far more in a nightly run
+(`.ci/nightly`).
 
-``FENCEPOST_EXAMPLES`` is the number of random specs of a test, and ``FENCEPOST_FIRST`` the number
-of the first if specs have numbers.
+``FENCEPOST_EXAMPLES`` is the number of random specs in a test. Where the specs are numbered,
+``FENCEPOST_FIRST`` is the number of the first one.
 """
 
 from __future__ import annotations
@@ -12,23 +13,23 @@ from hypothesis import HealthCheck, settings
 
 
 def amount(name: str, default: int) -> int:
-    """The number in the variable ``FENCEPOST_<name>``; ``default`` if it is not set."""
+    """Returns the number in the variable ``FENCEPOST_<name>``, or ``default`` if it is not set."""
     return int(os.environ.get(f"FENCEPOST_{name}", default))
 
 
 def everything(name: str) -> bool:
-    """Whether the variable ``FENCEPOST_<name>`` is ``all``."""
+    """Checks whether the variable ``FENCEPOST_<name>`` is ``all``."""
     return os.environ.get(f"FENCEPOST_{name}") == "all"
 
 
 def numbers(few: int) -> range:
-    """The numbers of random specs; a number gives the same spec in every run."""
+    """Returns the numbers of the random specs. The same number gives the same spec in every run."""
     first = amount("FIRST", 0)
     return range(first, first + amount("EXAMPLES", few))
 
 
 def examples(few: int) -> settings:
-    """Settings of Hypothesis that give the same specs in every run."""
+    """Returns settings with which Hypothesis generates the same specs in every run."""
     return settings(
         max_examples=amount("EXAMPLES", few),
         derandomize=True,

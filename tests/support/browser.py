@@ -1,8 +1,8 @@
-"""A headless Chromium, driven by real clicks and key presses (WebDriver, over chromedriver).
+"""A headless Chromium, driven by real clicks and key presses (WebDriver, through chromedriver).
 
-Without both installed, the tests that need them are not collected (see ``conftest.py``). With
-FENCEPOST_BROWSER=1, which `.ci/run` sets after installing them, they are collected and fail
-instead.
+Unless both are installed, the tests that need them are not collected (see ``conftest.py``). With
+FENCEPOST_BROWSER=1, which `.ci/run` sets after installing them, the tests are always collected, and
+fail if one of the two is missing.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ KEYS = {
 
 
 class Browser:
-    """One tab."""
+    """A browser tab."""
 
     def __init__(self, base: str) -> None:
         self._base = base
@@ -52,13 +52,13 @@ class Browser:
             raise AssertionError(json.load(error)["value"]["message"]) from None
 
     def open(self, page: Path | str) -> None:
-        """Opens a file or an address."""
+        """Opens a file or a URL."""
         self.call(
             "POST", "/url", {"url": page if isinstance(page, str) else page.resolve().as_uri()}
         )
 
     def size(self, width: int, height: int) -> None:
-        """Sets the size of the window, which cannot be as small as that of a phone."""
+        """Sets the size of the window, which cannot be made as small as a phone's screen."""
         self.call("POST", "/window/rect", {"width": width, "height": height})
 
     def screen(self, width: int, height: int, *, dark: bool = False) -> None:
@@ -76,7 +76,7 @@ class Browser:
         return self.call("POST", "/goog/cdp/execute", body)
 
     def type(self, selector: str, text: str) -> None:
-        """Replaces the text of an input with typed text."""
+        """Replaces the text of an input by typing."""
         element = self.call("POST", "/element", {"using": "css selector", "value": selector})
         self.call("POST", f"/element/{element[ELEMENT]}/clear")
         self.call("POST", f"/element/{element[ELEMENT]}/value", {"text": text})
@@ -87,7 +87,7 @@ class Browser:
         self.call("POST", f"/element/{element[ELEMENT]}/click")
 
     def press(self, *keys: str) -> None:
-        """Presses keys one after the other, at the present focus."""
+        """Presses keys one after the other; they go to the element that has the focus."""
         actions: list[dict[str, str]] = []
         for key in keys:
             value = KEYS.get(key, key)
@@ -96,11 +96,13 @@ class Browser:
         self.call("POST", "/actions", body)
 
     def ask(self, script: str) -> Any:
-        """The value of a JavaScript expression."""
+        """Returns the value of a JavaScript expression."""
         return self.call("POST", "/execute/sync", {"script": f"return {script}", "args": []})
 
     def log(self) -> list[str]:
-        """The browser's messages since the last call: errors, forbidden requests."""
+        """Returns the browser's messages since the last call, such as errors and blocked
+        requests.
+        """
         entries = self.call("POST", "/se/log", {"type": "browser"})
         return [entry["message"] for entry in entries]
 
@@ -110,7 +112,7 @@ class Browser:
 
 @contextmanager
 def browser(profile: Path) -> Generator[Browser]:
-    """A browser with an empty profile, open within the block."""
+    """Opens a browser with an empty profile for the duration of the block."""
     assert DRIVER is not None, "FENCEPOST_BROWSER=1, and there is no chromedriver"
     with started(DRIVER, "--port=0", errors=subprocess.DEVNULL, patience=600) as process:
         assert process.stdout is not None

@@ -1,4 +1,4 @@
-"""Checks and runs small specs that are written in a test."""
+"""Functions that check and run small specs written inside a test."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Ran:
 
     @property
     def verdict(self) -> str:
-        """``ok``, ``violated I``, ``error F903``, ..."""
+        """Returns the verdict as a short text: ``ok``, ``violated I``, ``error F903`` and so on."""
         word = self.outcome.verdict.value
         if not self.outcome.findings:
             return word
@@ -54,25 +54,25 @@ class Ran:
 
     @property
     def marks(self) -> list[str]:
-        """The coverage marks of the model, with their names in the report."""
+        """Returns the coverage marks of the model, by their names in the report."""
         return [mark.text for mark in self.model.marks]
 
     @property
     def unmet(self) -> list[str]:
-        """The coverage marks that were not set."""
+        """Returns the coverage marks that were not set."""
         every = enumerate(self.model.marks)
         return [mark.text for index, mark in every if index not in self.outcome.coverage.marks]
 
     @property
     def never(self) -> list[str]:
-        """The actions that were never taken."""
+        """Returns the actions that were never taken."""
         taken = self.outcome.coverage.taken
         every = zip(self.model.actions, taken, strict=True)
         return [action.name for action, count in every if not count]
 
     @property
     def last(self) -> dict[str, str]:
-        """The variables of the last state of the trace, as displayed."""
+        """Returns the variables of the last state of the trace, as displayed."""
         trace = self.outcome.findings[0].trace
         assert trace is not None
         state = next(step.state for step in reversed(trace.steps) if step.state is not None)
@@ -81,7 +81,7 @@ class Ran:
 
     @property
     def steps(self) -> list[str]:
-        """The actions of the trace, with their choices."""
+        """Returns the actions of the trace with their choices."""
         trace = self.outcome.findings[0].trace
         assert trace is not None
         shown: list[str] = []
@@ -107,7 +107,7 @@ def ran(
     check: str | None = None,
     const: Mapping[str, str] | None = None,
 ) -> Ran:
-    """Runs a spec under one of its checks, the first one if none is named."""
+    """Runs a spec under the named check, or under its first check if none is named."""
     with TemporaryDirectory() as folder:
         loaded = program.load(_written(folder, text, files or {}))
         chosen = next(c for c in loaded.checks if check is None or c.name == check)
@@ -125,12 +125,14 @@ def ran(
 
 
 def verdict(text: str, files: Files | None = None) -> str:
-    """See `Ran.verdict`."""
+    """Runs a spec and returns its verdict (see `Ran.verdict`)."""
     return ran(text, files).verdict
 
 
 def problems(text: str, files: Files | None = None) -> tuple[Problem, ...]:
-    """Every problem and warning of a spec, over all its checks, as the command collects them."""
+    """Returns every problem and warning of a spec in any of its checks, as the command collects
+    them.
+    """
     with TemporaryDirectory() as folder:
         path = _written(folder, text, files or {})
         reported: list[Problem] = []
@@ -150,12 +152,12 @@ def problems(text: str, files: Files | None = None) -> tuple[Problem, ...]:
 
 
 def codes(text: str, files: Files | None = None) -> list[str]:
-    """The codes of `problems`."""
+    """Returns the codes of `problems`."""
     return [problem.code for problem in problems(text, files)]
 
 
 def refused(text: str, code: str, *phrases: str, files: Files | None = None) -> None:
-    """Requires that a spec has exactly one problem whose text contains these phrases."""
+    """Requires that a spec has exactly one problem and that its text contains these phrases."""
     reported = problems(text, files)
     assert [problem.code for problem in reported] == [code], "\n".join(map(str, reported))
     for phrase in phrases:
@@ -163,9 +165,7 @@ def refused(text: str, code: str, *phrases: str, files: Files | None = None) -> 
 
 
 def worth(expression: str, declarations: str = "") -> str:
-    """The value of a condition in the initial state: ``true``, ``false``, or the code of its
-    error.
-    """
+    """Evaluates a condition in the initial state: ``true``, ``false``, or the code of the error."""
     text = f"{dedent(declarations)}\ninvariant Asked:\n    {expression}\n"
     errors = [problem.code for problem in problems(text) if not problem.warning]
     if errors:

@@ -16,7 +16,7 @@ from fencepost.checker.cli.main import main
 
 @dataclass(frozen=True)
 class Ran:
-    """The result of a command: exit code and both streams."""
+    """The result of a command: its exit code, standard output and standard error."""
 
     code: int
     stdout: str
@@ -24,9 +24,7 @@ class Ran:
 
 
 def run(*words: str, folder: Path, environment: Mapping[str, str] | None = None) -> Ran:
-    """``fencepost WORDS`` in ``folder``, with its output captured instead of going to a
-    terminal.
-    """
+    """Runs ``fencepost WORDS`` in ``folder`` and captures the output."""
     stdout, stderr = io.StringIO(), io.StringIO()
     variables = {"COLUMNS": "100", **(environment or {})}
     with (

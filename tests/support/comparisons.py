@@ -1,8 +1,8 @@
 """Comparisons of an engine with another engine, with an oracle, or with a definition.
 
-Each takes a search, raises `AssertionError` if the two sides differ, and otherwise returns a word
-for the result. `tests/checker/test_agreement.py` has the table of comparisons in the suite;
-`bench.campaign` compares thousands of searches.
+Each function runs a search, raises `AssertionError` if the two sides differ, and otherwise returns
+a word that describes the result. The suite's table of comparisons is in
+`tests/checker/test_agreement.py`; `bench.campaign` compares thousands of searches.
 """
 
 from __future__ import annotations
@@ -69,7 +69,10 @@ MANY = 10**8
 
 
 def variants(run: Run, observed: Observed) -> Iterator[Run]:
-    """The same search with other limits, or beyond the first problem; `observed` is its result."""
+    """Yields variants of a search: with other limits, or continuing after the first problem.
+
+    `observed` is the result of the search itself.
+    """
     if observed.verdict not in ("ok", "unreached"):
         yield replace(run, keep_going=True)
     if observed.distinct > MAX_VARIED:
@@ -77,13 +80,13 @@ def variants(run: Run, observed: Observed) -> Iterator[Run]:
     yield replace(run, deadlock=not run.deadlock, keep_going=True)
     if observed.depth > 2:
         yield replace(run, limits=Limits(depth=observed.depth // 2))
-    # Any limit on states may be exceeded, also among the successors of one state.
+    # The limit may be exceeded anywhere, even among the successors of one state.
     chance = random.Random(observed.generated)
     for _ in range(RANDOM_LIMITS if observed.distinct > 1 else 0):
         limited = run.within(max_states=chance.randrange(1, observed.distinct))
         yield replace(limited, keep_going=chance.random() < 0.5)
     if observed.distinct > 2:
-        # The last state reaches the second of these limits.
+        # It is the last state that hits the second of these limits.
         for most in (observed.distinct, observed.distinct - 1):
             yield run.within(max_states=most)
 
@@ -99,10 +102,11 @@ WORKERS = (1, 2, 3)
 
 
 def local_agrees(run: Run, turn: int | None = None, better: bool = False) -> str:
-    """The search and its variants by machine code, with different numbers of workers.
+    """Compares the search and its variants with machine code on different numbers of workers.
 
-    With a `turn`, the number of the search in a campaign, each variant has one number of workers,
-    and memory is watched in every 16th search. If `better`, LLVM optimizes the code.
+    With a `turn`, the number of the search in a campaign, each variant runs with only one number of
+    workers, and memory is watched in every 16th search. If `better` is set, LLVM optimizes the
+    code.
     """
     watched = turn is None or turn % 16 == 0
 
@@ -110,7 +114,7 @@ def local_agrees(run: Run, turn: int | None = None, better: bool = False) -> str
         expected = run.by(INTERPRETER)
         for workers in counts:
             limited = run.within(workers=workers)
-            # Searches with few states do not start threads; here they must.
+            # Small searches start no threads by default; here they must.
             with mock.patch.object(explorer, "MIN_PARALLEL", 0):
                 assert_same(expected, limited.by(Local(watched=watched and workers == 1)), limited)
         return expected
@@ -124,8 +128,10 @@ def local_agrees(run: Run, turn: int | None = None, better: bool = False) -> str
 
 @contextmanager
 def translated_once(better: bool) -> Generator[None]:
-    """Keeps machine code while the block runs; only another model or another set of properties is
-    translated again. Keeps the models alive as well.
+    """Keeps machine code for the duration of the block, so that a model is translated again only
+    for another set of properties.
+
+    The models are kept alive as well.
     """
     kept: dict[tuple[int, frozenset[int], bool], tuple[Kept, Sizes]] = {}
     real = search.translated
@@ -150,7 +156,7 @@ def translated_once(better: bool) -> Generator[None]:
 
 
 class Kept(build.Compilation):
-    """Compiled code without further optimization."""
+    """Compiled code that is not optimized further."""
 
     def __init__(self, code: build.Code) -> None:
         super().__init__("")
@@ -170,13 +176,15 @@ Problem: TypeAlias = tuple[str, int, object, int | None]
 
 
 def problem(finding: Finding) -> Problem:
-    """The part of a finding on which all engines agree."""
+    """Returns the part of a finding on which all engines agree."""
     site = None if finding.site is None else site_of(finding.site)
     return finding.verdict.value, finding.depth, site, finding.property
 
 
 def problems_of(outcome: Outcome) -> list[Problem]:
-    """The problems of an outcome; a `reachable` not reached within the depth does not count."""
+    """Returns the problems of an outcome. A `reachable` that was not reached within the depth does
+    not count as a problem.
+    """
     return [problem(finding) for finding in _real(outcome)]
 
 
@@ -189,8 +197,9 @@ def _enumerated(run: Run, depth: int) -> Outcome:
 
 
 def bmc_agrees(run: Run, depth: int) -> str:
-    """Bounded model checking reports the interpreter's problems up to this depth: each problem with
-    the same depth and position, and the same reachables.
+    """Compares bounded model checking up to this depth with the interpreter.
+
+    Both must report the same problems, with the same depth and position, and the same reachables.
     """
     explicit = _enumerated(run, depth)
     try:
@@ -203,8 +212,8 @@ def bmc_agrees(run: Run, depth: int) -> str:
     ):
         return CUT
     expected, reported = problems_of(explicit), problems_of(symbolic)
-    # bmc decides whether a state of the last level may end there; a search by levels needs one more
-    # step for that (docs/symbolic.md).
+    # bmc decides whether a behaviour may end in a state of the last level; a search by levels needs
+    # one more step for that (docs/symbolic.md).
     last = [problem_ for problem_ in reported if problem_ not in expected]
     if last:
         assert all(problem_[1] == depth + 1 for problem_ in last), (
@@ -224,8 +233,8 @@ def bmc_agrees(run: Run, depth: int) -> str:
 
 
 def induction_agrees(run: Run, k: int = 1, seconds: float = SECONDS) -> str:
-    """Every property proved by induction holds in every state that the interpreter visits, and the
-    problems of the base case exist.
+    """Checks that every property proved by induction holds in every state that the interpreter
+    visits, and that the problems of the base case exist.
     """
     try:
         outcome = run.within(depth=1, timeout=seconds, solving=Solving(k=k)).outcome("induction")
@@ -237,7 +246,7 @@ def induction_agrees(run: Run, k: int = 1, seconds: float = SECONDS) -> str:
         expected = problems_of(searched)
         first = _real(outcome)[:1]
         assert all(problem(finding) in expected for finding in first) or searched.cut or (
-            # The interpreter ends at the first error even if it keeps going.
+            # The interpreter stops at the first error, even with keep_going.
             findings and findings[0].verdict in (Verdict.ERROR, Verdict.ASSERTION)
             and findings[0].depth <= first[0].depth
         ), f"induction: {problems_of(outcome)}\ninterpreter: {expected}\n{run}"  # fmt: skip
@@ -253,7 +262,7 @@ def induction_agrees(run: Run, k: int = 1, seconds: float = SECONDS) -> str:
     assert not ("no deadlock" in claimed and Verdict.DEADLOCK in verdicts), run
     assert not ("no failed assertion" in claimed and Verdict.ASSERTION in verdicts), run
     if "no evaluation error" in claimed:
-        # A proved property without a value is reported by its own proof.
+        # A proved property that cannot be evaluated is reported by its own proof.
         properties = [
             finding.index - len(run.model.actions)
             for finding in findings
@@ -267,7 +276,7 @@ def induction_agrees(run: Run, k: int = 1, seconds: float = SECONDS) -> str:
 
 
 def regions_of(run: Run, engine: Engine | str = INTERPRETER) -> Outcome:
-    """The search for all values of the one symbolic constant. Raises `Rejected`."""
+    """Searches for all values of the only symbolic constant. Raises `Rejected`."""
     if refused := problems(run.model, run.properties):
         raise Rejected(refused)
     request = Request(run.model, run.properties, run.deadlock, run.limits, run.keep_going)
@@ -275,7 +284,7 @@ def regions_of(run: Run, engine: Engine | str = INTERPRETER) -> Outcome:
 
 
 def outline(outcome: Outcome) -> tuple[object, ...]:
-    """The claims of a region about each of its values: the verdict, the problems and every
+    """Returns what a region claims about each of its values: the verdict, the problems and every
     count.
     """
     counts = outcome.statistics
@@ -294,13 +303,15 @@ def outline(outcome: Outcome) -> tuple[object, ...]:
 def regions_agree(
     run: Run, engine: str = INTERPRETER, values: Sequence[int] | None = None
 ) -> Outcome:
-    """Each value (or each of `values`) is in one region, and a search with the value alone has the
-    result of that region. Returns the outcome for all values.
+    """Checks that each value belongs to exactly one region and that a search with only this value
+    has the result of the region.
+
+    If `values` are given, only they are checked. Returns the outcome for all values.
     """
     outcome = regions_of(run, engine)
     kind = run.model.symbols[0].type
     assert isinstance(kind, Int | Machine)
-    # The lifted model, which is searched with terms, is well formed.
+    # The lifted model, whose search uses terms, is well formed.
     lifted = lift(run.model, kind.high, run.properties)
     assert isinstance(lifted, LiftedModel)
     assert verify_model.problems(lifted.model) == []
@@ -327,8 +338,10 @@ action is enabled with a symbolic value.
 
 
 def all_values_agree(run: Run, engine: str, depth: int) -> str:
-    """The same for a random spec: compares an engine that visits states with single values, or
-    bounded model checking with the regions of the interpreter.
+    """Checks the regions of a random spec with an engine.
+
+    An engine that visits states is compared with searches for single values, and bounded model
+    checking with the regions of the interpreter.
     """
     try:
         if engine != "bmc":
@@ -347,7 +360,7 @@ def all_values_agree(run: Run, engine: str, depth: int) -> str:
 
 
 def plain(seen: Observed) -> Observed:
-    """The observation without the explanation of a violated property."""
+    """Returns the observation without the explanation of a violated property."""
     findings = (
         replace(
             finding,
@@ -360,7 +373,7 @@ def plain(seen: Observed) -> Observed:
 
 
 def by_naive(run: Run) -> Observed:
-    """The observation by the second interpreter."""
+    """Returns the observation by the second interpreter."""
     limits = run.limits
     return naive.observed(
         run.model, run.properties, run.deadlock, limits.depth, run.keep_going, limits.max_states
@@ -368,8 +381,9 @@ def by_naive(run: Run) -> Observed:
 
 
 def naive_agrees(run: Run, limited: bool = True) -> str:
-    """The interpreter agrees with the second one, up to the first problem and beyond; if `limited`,
-    also with a random limit on the number of states.
+    """Compares the two interpreters, both up to the first problem and beyond it.
+
+    If `limited` is set, they are also compared with a random limit on the number of states.
     """
     verdict = ""
     for keep_going in (False, True):
@@ -393,8 +407,9 @@ REFUSED_ORBITS = {"F846", "F420"}
 
 
 def symmetric_run(text: str, states: int) -> Run | None:
-    """A search for orbits in a random spec, bounded so that a search of all states has at most
-    about this many; None if the spec is refused.
+    """Returns a search for orbits in a random spec, or None if the spec is refused.
+
+    It is bounded so that a search of all states visits at most about ``states`` states.
     """
     try:
         run = run_of(text, limits=Limits(workers=1))
@@ -406,8 +421,8 @@ def symmetric_run(text: str, states: int) -> Run | None:
 
 
 def orbits_agree(run: Run | None, engines: Sequence[Engine]) -> str:
-    """A search for orbits agrees with a search of all states, and all engines have the same number
-    of orbits.
+    """Compares a search for orbits with a search of all states; all engines must find the same
+    number of orbits.
     """
     if run is None:
         return REFUSED
@@ -419,7 +434,7 @@ def orbits_agree(run: Run | None, engines: Sequence[Engine]) -> str:
             outcome = variant.outcome(engine)
             assert_same(expected, summary(run.model, outcome), f"{engine.name}, {variant}")
             counts = outcome.statistics
-            # Without a variable of a symmetric type, each state is visited.
+            # Without a variable of a symmetric type, every state is visited.
             visited.add(counts.distinct if counts.orbits is None else counts.orbits)
         assert len(visited) == 1, variant
         verdict = verdict or every.verdict.value
@@ -431,7 +446,7 @@ def orbits_agree(run: Run | None, engines: Sequence[Engine]) -> str:
 
 
 def refinement(example: Refining) -> tuple[Run, Model]:
-    """The search of a spec for its refinement, and the model of the module alone."""
+    """Returns the search that checks a spec's refinement, and the model of the module alone."""
     with TemporaryDirectory() as folder:
         for name, text in (("m", example.module), ("spec", example.spec)):
             (Path(folder) / f"{name}.fence").write_text(text, encoding="utf-8")
@@ -442,7 +457,9 @@ def refinement(example: Refining) -> tuple[Run, Model]:
 
 
 def refinement_agrees(example: Refining) -> str:
-    """The interpreter reports the verdict and the depth that follow from the definition."""
+    """Checks that the interpreter reports the verdict and the depth that follow from the definition
+    of refinement.
+    """
     run, module = refinement(example)
     outcome = run.outcome(INTERPRETER)
     depth = outcome.findings[0].depth if outcome.findings else outcome.statistics.depth
@@ -452,7 +469,7 @@ def refinement_agrees(example: Refining) -> str:
 
 
 def local_refines(example: Refining, counts: Sequence[int]) -> str:
-    """Machine code agrees with the interpreter."""
+    """Compares machine code with the interpreter."""
     run, _ = refinement(example)
     expected = run.outcome(INTERPRETER)
     for workers in counts:
@@ -463,7 +480,7 @@ def local_refines(example: Refining, counts: Sequence[int]) -> str:
 
 
 def _refined(model: Model, module: Model, example: Refining) -> tuple[str, int]:
-    """The verdict and its depth, by the definition."""
+    """Derives the verdict and its depth from the definition of refinement."""
     runner, there = Runner(model), Runner(module)
     starts = {result.state for result in there.initial()}
     level = {result.state for result in runner.initial() if result.state is not None}
@@ -498,15 +515,16 @@ STEPS = 4
 
 
 def behaviour_run(text: str) -> Run:
-    """The search of a spec with one temporal property; deadlock is not a problem."""
+    """Returns the search of a spec with one temporal property; deadlock is not a problem."""
     run = run_of(text, deadlock=False, limits=Limits(workers=1))
     selectable = (n for n, item in enumerate(run.model.properties) if item.kind.selectable)
     return replace(run, properties=frozenset(selectable))
 
 
 def random_behaviours(seed: int) -> Run:
-    """A random spec of this kind; every second one has a formula of up to 60 operators without
-    refusal.
+    """Returns the search of a random spec with one temporal property.
+
+    Every second spec has a formula of up to 60 operators that is not refused as too large.
     """
     chance = Random(seed)
     if seed % 2 == 0:
@@ -521,20 +539,21 @@ def random_behaviours(seed: int) -> Run:
 
 
 def behaviour_number(run: Run) -> int:
-    """The number of the temporal property."""
+    """Returns the number of the temporal property."""
     return next(n for n, item in enumerate(run.model.properties) if item.kind.of_behaviours)
 
 
 def formula_of(run: Run) -> Formula:
-    """The formula of the temporal property."""
+    """Returns the formula of the temporal property."""
     formula = run.model.properties[behaviour_number(run)].formula
     assert formula is not None
     return formula
 
 
 def uninterrupted(run: Run, engine: str) -> Outcome:
-    """The outcome of a search. Raises `KeyboardInterrupt` if it was ended by a signal for the whole
-    campaign.
+    """Runs a search and returns its outcome.
+
+    Raises `KeyboardInterrupt` if it was ended by a signal that was meant for the whole campaign.
     """
     outcome = run.outcome(engine)
     if outcome.interrupted:
@@ -543,7 +562,7 @@ def uninterrupted(run: Run, engine: str) -> Outcome:
 
 
 def lasso_in(outcome: Outcome) -> Lasso | None:
-    """The lasso of the first finding, if any."""
+    """Returns the lasso of the first finding, if there is one."""
     if outcome.verdict is not Verdict.VIOLATED:
         return None
     trace = outcome.findings[0].trace
@@ -555,8 +574,10 @@ def lasso_in(outcome: Outcome) -> Lasso | None:
 
 
 def lasso_is_genuine(run: Run, outcome: Outcome) -> str:
-    """The evaluator accepts the lasso of the outcome. If there is none and the graph is small, a
-    search of all lassos up to a length does not find one either.
+    """Checks the lasso of an outcome with the evaluator.
+
+    If there is no lasso and the graph is small, a search of all lassos up to a certain length must
+    not find one either.
     """
     lasso = lasso_in(outcome)
     if lasso is not None:
@@ -568,7 +589,7 @@ def lasso_is_genuine(run: Run, outcome: Outcome) -> str:
 
 
 def local_finds_lasso(run: Run, expected: Outcome) -> str:
-    """Machine code agrees with the interpreter, including the lasso, with 1 to 3 workers."""
+    """Compares machine code with the interpreter, including the lasso, with 1 to 3 workers."""
     for workers in WORKERS:
         outcome = uninterrupted(run.within(workers=workers), "local")
         pairs = zip(_timeless(outcome), _timeless(expected), strict=True)
@@ -582,8 +603,10 @@ def local_finds_lasso(run: Run, expected: Outcome) -> str:
 
 
 def bmc_finds_lasso(run: Run, expected: Outcome) -> str:
-    """Bounded model checking reports no violation that the interpreter does not, and it finds a
-    lasso if the interpreter's has at most `STEPS` steps; in a small graph, it finds each lasso.
+    """Compares bounded model checking with the interpreter.
+
+    It must not report a violation that the interpreter does not report. It must find a lasso if
+    that of the interpreter has at most `STEPS` steps or, in a small graph, if any lasso has.
     """
     outcome = uninterrupted(run.within(depth=STEPS), "bmc")
     lasso = lasso_in(outcome)
@@ -596,14 +619,16 @@ def bmc_finds_lasso(run: Run, expected: Outcome) -> str:
         assert expected.verdict is Verdict.OK, run
     shortest = lasso_in(expected)
     if shortest is not None:
-        # Only a longer path shows whether the last state can be left.
+        # A path that is one step longer is needed to see whether the last state can be left.
         assert len(shortest.states) - 1 > STEPS - (not shortest.cycle), f"missed {shortest}\n{run}"
     _assert_no_lasso(run, [(stem, STEPS - stem) for stem in range(STEPS)])
     return f"{AGREES}: {outcome.verdict.value}"
 
 
 def _assert_no_lasso(run: Run, sizes: Sequence[tuple[int, int]]) -> None:
-    """A small graph has no violating lasso with these maximal lengths of stem and cycle."""
+    """Requires that a small graph has no violating lasso with these maximal lengths of stem and
+    cycle.
+    """
     if len(steps_of(Runner(run.model))[1]) <= MAX_LASSO_STATES:
         for stem, cycle in sizes:
             missed = some_lasso(run.model, behaviour_number(run), stem, cycle)
@@ -611,7 +636,7 @@ def _assert_no_lasso(run: Run, sizes: Sequence[tuple[int, int]]) -> None:
 
 
 def _timeless(outcome: Outcome) -> tuple[object, ...]:
-    """Everything that a user sees of an outcome except seconds and bytes."""
+    """Returns everything that a user sees of an outcome except seconds and bytes."""
     statistics = replace(outcome.statistics, seconds=0.0, peak_bytes=0, decided_seconds=None)
     return outcome.verdict, outcome.cut, outcome.findings, outcome.notes, statistics
 
@@ -620,7 +645,7 @@ def _timeless(outcome: Outcome) -> tuple[object, ...]:
 
 
 def rewrite_agrees(text: str, rule: str, states: int = 400) -> str:
-    """The checks of a spec and of an equivalent rewriting have the same observations."""
+    """Requires that the checks of a spec and of an equivalent spec have the same observations."""
     other = rewritten(loaded(text), RULES[rule])
     verdict = ""
     for run, check in zip(runs_of(text), other.checks, strict=True):
@@ -629,8 +654,8 @@ def rewrite_agrees(text: str, rule: str, states: int = 400) -> str:
         expected = _wordless(run.by(INTERPRETER))
         actual = _wordless(again.by(INTERPRETER), added=1)
         if rule == "stepwise" and any(finding.verdict == "error" for finding in expected.findings):
-            # A choice that failed as a whole because of one element is now one choice for each
-            # element.
+            # Such a choice failed as a whole because of one element. After rewriting, each element
+            # is a separate choice.
             assert _outlines(expected) == _outlines(actual), run
         else:
             assert_same(expected, actual, f"{rule}, {run}")
@@ -639,7 +664,9 @@ def rewrite_agrees(text: str, rule: str, states: int = 400) -> str:
 
 
 def _wordless(seen: Observed, added: int = 0) -> Observed:
-    """The part independent of the wording, without the first `added` variables."""
+    """Returns the part of an observation that does not depend on the wording, without the first
+    `added` variables.
+    """
 
     def steps(trace: tuple[ObservedStep, ...] | None) -> tuple[ObservedStep, ...] | None:
         return trace and tuple(replace(s, state=s.state and s.state[added:]) for s in trace)

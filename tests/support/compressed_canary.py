@@ -1,4 +1,4 @@
-"""Compressed visited sets, with every answer compared with that of a set of whole states."""
+"""Compressed visited sets whose every answer is compared with that of a set of whole states."""
 
 from __future__ import annotations
 
@@ -21,12 +21,14 @@ from fencepost.checker.native.visited.plan import Plan
 
 @cache
 def quick_code() -> SetCode:
-    """The unoptimized code of compressed sets, generated once."""
+    """Returns the unoptimized code of compressed sets, which is generated once."""
     return SetCompilation(compressed.text()).quick()
 
 
 class Canary(Compressed):
-    """Keeps every state uncompressed as well. ``created`` lists all instances."""
+    """A compressed set that also keeps every state uncompressed. ``created`` lists all
+    instances.
+    """
 
     created: list[Canary]
 
@@ -55,7 +57,7 @@ class Canary(Compressed):
         assert self.states == len(self._seen)
 
     def decoded(self, address: int, count: int) -> list[Packed]:
-        """The states of some entries."""
+        """Decodes the states of some entries."""
         room = self._space.take(8 * self._size * max(count, 1))
         rows = self._space.take(rows_bytes(self._size))
         states_ = self._read(self.whole(address, count, room.address, rows.address), count)
@@ -70,8 +72,10 @@ class Canary(Compressed):
 
 @contextmanager
 def canaries(compressed_from: int = 1) -> Generator[list[Canary]]:
-    """Makes searches compress their states from this number on, even if these share little; yields
-    the sets created meanwhile.
+    """Makes searches compress their states as soon as they have this many, even if the states share
+    little.
+
+    Yields the list of sets created within the block.
     """
     with pytest.MonkeyPatch.context() as patch:
         created = Canary.created = []

@@ -1,4 +1,4 @@
-"""Short names for building parts of the core by hand."""
+"""Short functions that build parts of the core by hand."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def less(left: ir.Expr, right: ir.Expr) -> ir.Less:
 
 
 def plus(left: ir.Expr, right: int, kind: Type = DIGIT) -> ir.Expr:
-    """``left + right`` with type ``kind``; the caller guarantees that the result fits."""
+    """Builds ``left + right`` with type ``kind``; the caller guarantees that the result fits."""
     return ir.Convert(
         kind, ir.Arithmetic(Int(-100, 100), Operator.ADD, left, lit(right, Int(right, right)))
     )
@@ -88,8 +88,10 @@ def model(
     assumptions: Sequence[ir.Expr] = (),
     marks: Sequence[Literal["branch", "guard", "antecedent"]] = (),
 ) -> ir.Model:
-    """A model with three sites, three guards (number 1 is of kind "capacity"), and enough slots and
-    labels. A property is given by its kind and its body.
+    """Builds a model with three sites, three guards (number 1 is of kind "capacity"), and enough
+    slots and labels.
+
+    A property is given by its kind and its body.
     """
     built = ir.Model(
         "hand",
@@ -128,7 +130,7 @@ def search(
     keep_going: bool = False,
     properties: Sequence[int] | None = None,
 ) -> Outcome:
-    """The interpreter's outcome, for all properties unless some are given."""
+    """Returns the interpreter's outcome, for all properties unless some are given."""
     chosen = range(len(model.properties)) if properties is None else properties
     return load("interpreter").run(
         Request(
@@ -144,7 +146,7 @@ def search(
 def shown(
     trace: Trace | None,
 ) -> list[tuple[int | None, tuple[Value, ...], tuple[Value, ...] | None]]:
-    """Action, chosen values and state of each step."""
+    """Returns the action, the chosen values and the state of each step."""
     assert trace is not None
     return [
         (step.action, tuple(choice.value for choice in step.choices), step.state)
@@ -153,6 +155,8 @@ def shown(
 
 
 def python_value(operator: Operator, left: int, right: int) -> int:
-    """The result of the operator with the same sign in Python: an oracle for the table."""
+    """Computes the result of an operator with Python's operator of the same sign, as an oracle for
+    the table.
+    """
     value: int = eval(f"left {operator.value} right", {"left": left, "right": right})
     return value

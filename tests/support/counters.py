@@ -1,4 +1,4 @@
-"""Models of one number, small enough to count their states by hand."""
+"""Models with a single number, small enough to count their states by hand."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ START = put(0, lit(0))
 
 
 def counter(top: int) -> ir.Statement:
-    """Counts up to ``top``, then is not enabled."""
+    """Increments the number up to ``top``, where the statement is no longer enabled."""
     return do(ir.Require(less(N, lit(top)), 0), put(0, plus(N, 1)))
 
 
@@ -37,7 +37,9 @@ def equals(number: int) -> ir.Expr:
 
 
 def jump(*pairs: tuple[int, int]) -> ir.Statement:
-    """From each first number to its second; not enabled elsewhere."""
+    """Moves from the first number of each pair to the second; elsewhere the statement is not
+    enabled.
+    """
     body: ir.Statement = ir.Require(FALSE, 0)
     for source, target in reversed(pairs):
         body = ir.If(equals(source), put(0, lit(target)), body)

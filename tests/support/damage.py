@@ -54,7 +54,7 @@ def epoch_off_by_one(rng: random.Random, events: list[Event]) -> None:
 
 
 def partition_not_added(rng: random.Random, events: list[Event]) -> None:
-    """The partition is in no record of the transaction."""
+    """Removes a partition from every record of a transaction."""
     number = pick(rng, events, lambda e: e.get("state") == "PrepareCommit" and e["partitions"])
     key, partition = events[number]["id"], events[number]["partitions"][0]
     while events[number].get("id") != key or events[number]["state"] in (
@@ -84,26 +84,28 @@ def is_batch_of_client(event: Event) -> bool:
 
 
 def batch_twice(rng: random.Random, events: list[Event]) -> None:
-    """A batch of a client, since a group coordinator may write the same twice."""
+    """Repeats a batch that a client wrote, since a group coordinator may write the same batch
+    twice.
+    """
     number = pick(rng, events, is_batch_of_client)
     events.insert(number, dict(events[number]))
 
 
 def first_batch_twice(rng: random.Random, events: list[Event]) -> None:
-    """Only the source distinguishes it from offsets, which all have sequence 0."""
+    """Repeats a first batch. Only its source distinguishes it from offsets, which all have sequence
+    0.
+    """
     number = pick(rng, events, lambda event: is_batch_of_client(event) and event["sequence"] == 0)
     events.insert(number, dict(events[number]))
 
 
 def sequence_restarts(rng: random.Random, events: list[Event]) -> None:
-    """Within an epoch."""
+    """Sets a sequence number back to 0 within an epoch."""
     events[pick(rng, events, lambda e: is_batch_of_client(e) and e["sequence"] > 0)]["sequence"] = 0
 
 
 def id_begun_twice(rng: random.Random, events: list[Event]) -> None:
-    """The first InitProducerId of an id is repeated, with an answer that its producer has not
-    seen.
-    """
+    """Repeats the first InitProducerId of an id, with an answer that its producer has not seen."""
     number = pick(rng, events, lambda event: event.get("state") == "Empty" and not event["epoch"])
     events.insert(number, dict(events[number]))
 
@@ -124,7 +126,7 @@ def line_twice(rng: random.Random, events: list[Event]) -> None:
 
 
 def neighbours_exchanged(rng: random.Random, events: list[Event]) -> None:
-    """Two lines of one producer id, in one source."""
+    """Exchanges two lines of one producer id in one source."""
     early, late = rng.choice(_neighbours(events, lambda event: True))
     events[early], events[late] = events[late], events[early]
 
@@ -141,8 +143,8 @@ def coordinator_epoch_falls(rng: random.Random, events: list[Event]) -> None:
 
 
 def _neighbours(events: list[Event], fits: Callable[[Event], bool]) -> list[tuple[int, int]]:
-    """The numbers of events that fit, each with that of the next event of its source and producer
-    id.
+    """Returns pairs of event numbers: a matching event and the next matching one with the same
+    source and producer id.
     """
 
     def queue(number: int) -> tuple[str, int]:

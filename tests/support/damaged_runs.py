@@ -1,8 +1,8 @@
-"""The reaction of the command and the language server to a damaged spec.
+"""Runs the command and the language server on a damaged spec, and reports how they fail.
 
-A failure is an internal error, a spec that `fmt` changes or never finishes formatting, or an
-editor's request without an answer. Crashes and hangs end the process; the campaign
-(`bench.damaged_specs`) runs this in a child process and observes them.
+A failure is an internal error, a spec that `fmt` changes or never finishes formatting, or a request
+from the editor that gets no answer. Crashes and hangs would end this process, so the campaign
+(`bench.damaged_specs`) runs it as a child process and observes them from outside.
 """
 
 from __future__ import annotations
@@ -62,7 +62,9 @@ INTERNAL_ERROR = -32603
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A failure: its phase, its kind, the innermost frame of our code if known, and all details."""
+    """A failure: its phase, its kind, all details, and the innermost frame of our code if it is
+    known.
+    """
 
     phase: str
     kind: str
@@ -71,20 +73,20 @@ class Failure:
 
     @property
     def key(self) -> str:
-        """Failures with the same key are one fault."""
+        """Identifies the fault: failures with the same key have the same cause."""
         return f"{self.phase}: {self.kind}: {self.place}"
 
 
 def worked() -> float:
-    """CPU seconds of this process and of its children that have ended.
+    """Returns the CPU seconds used by this process and by its children that have ended.
 
-    Unlike elapsed time they do not depend on other work of the machine.
+    Unlike elapsed time, CPU time does not depend on what else the machine is doing.
     """
     return sum(os.times()[:4])
 
 
 def place_in(details: str) -> str:
-    """The innermost frame of the package in a traceback, and the exception's type."""
+    """Returns the innermost frame of the package in a traceback, and the exception's type."""
     frames = list(FRAME.finditer(details))
     raised = re.findall(
         r"^(\w[\w.]*(?:Error|Exception|Interrupt|Iteration|Stopped))\b", details, re.M
@@ -97,8 +99,9 @@ def place_in(details: str) -> str:
 class Trials:
     """A folder for damaged specs, and a language server that has it open.
 
-    ``begun`` is called with the name of each phase when it begins. ``asked`` is the number of
-    requests of an editor for each spec, and ``patience`` the seconds to wait for their answers.
+    ``begun`` is called with the name of each phase when the phase begins. ``asked`` is the number
+    of editor requests per spec, and ``patience`` is the number of seconds to wait for their
+    answers.
     """
 
     begun: Callable[[str], object] = lambda phase: None
@@ -134,9 +137,11 @@ class Trials:
         engine: str = "interpreter",
         process: bool = False,
     ) -> list[Failure]:
-        """Tries a damaged spec; `codes` and `seconds` then have exit codes and CPU times by phase.
+        """Tries a damaged spec, and leaves the exit codes and CPU times of the phases in `codes`
+        and `seconds`.
 
-        With ``process``, the command also runs as a process and must end with the same code.
+        With ``process``, the command also runs as a separate process and must end with the same
+        code.
         """
         self._turn += 1
         self.codes, self.seconds = {}, {}
@@ -213,7 +218,7 @@ class Trials:
     # ------------------------------------------------------------ the language server
 
     def _edited(self, spec: Damaged, path: Path, random: Random) -> Iterator[Failure]:
-        """An editor opens the spec, often in its undamaged form, and sends random requests."""
+        """Lets an editor open the spec, often in its undamaged form, and send random requests."""
         if self._server is None:
             self._server = local_server(Path(self._folder.name), {"delay": 0, "everyCheck": False})
         session, errors = self._server.session, self._server.errors
@@ -238,7 +243,7 @@ class Trials:
         for number in session.wait(list(asked), self.patience):
             yield Failure("lsp", "no answer", asked[number].split()[0], asked[number])
         self.seconds["lsp"] = worked() - began
-        # The server logs the exception of an internal error in an answer.
+        # If an internal error occurs while answering, the server logs its exception.
         wrong = [number for number in asked if _is_internal(session.answered.pop(number, {}))]
         for details in errors.details:
             yield Failure("lsp", "internal error", place_in(details), details)
@@ -254,7 +259,7 @@ def _is_internal(answer: Mapping[str, Any]) -> bool:
 
 
 def _point(lines: Sequence[str], random: Random) -> dict[str, int]:
-    """A position in a text, occasionally outside it."""
+    """Returns a position in a text, occasionally one outside it."""
     line = random.randrange(len(lines))
     character = random.randrange(len(lines[line]) + 1)
     if random.random() < UNLIKELY:
@@ -265,7 +270,7 @@ def _point(lines: Sequence[str], random: Random) -> dict[str, int]:
 
 
 def _further(method: str, point: Mapping[str, int]) -> Mapping[str, Any]:
-    """The parameters of a request other than the document."""
+    """Returns the parameters of a request other than the document."""
     position = {"position": point} if method in POINTED else {}
     match method:
         case "references":
@@ -296,7 +301,9 @@ def _judged(phase: str, ran: Ran) -> Iterator[Failure]:
 
 
 def _tokens(text: str) -> list[tuple[str, str]]:
-    """The tokens of a text without line breaks; comments without trailing blanks."""
+    """Returns the tokens of a text without line breaks, and its comments without trailing
+    blanks.
+    """
     return [
         (token.kind, token.text.rstrip() if token.kind == COMMENT else token.text)
         for token in scan(text)

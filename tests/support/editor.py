@@ -1,4 +1,4 @@
-"""An editor from the server's point of view: a client of the protocol over pipes."""
+"""A client of the language server's protocol over pipes, which acts like an editor."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ CAPABILITIES = lsp.ClientCapabilities(
 
 
 def uri(path: Path) -> str:
-    """The URI of a file."""
+    """Returns the URI of a file."""
     return str(from_fs_path(str(path)))
 
 
 def position(text: str, offset: int) -> lsp.Position:
-    """A position in a text in the protocol's units, UTF-16."""
+    """Converts an offset in a text to a position in UTF-16 units, as the protocol requires."""
     before = text[:offset].replace("\r\n", "\n").replace("\r", "\n")
     line = before.rpartition("\n")[2]
     return lsp.Position(before.count("\n"), len(line.encode("utf-16-le", "surrogatepass")) // 2)
 
 
 def offset(text: str, at: lsp.Position) -> int:
-    """The character offset of a position in a text whose lines end with a line feed."""
+    """Converts a position to a character offset, in a text whose lines end with a line feed."""
     lines = text.split("\n")
     line = lines[at.line].encode("utf-16-le", "surrogatepass")[: 2 * at.character]
     before = sum(len(previous) + 1 for previous in lines[: at.line])
@@ -46,7 +46,7 @@ def offset(text: str, at: lsp.Position) -> int:
 
 
 def edited(text: str, edits: Sequence[Any]) -> str:
-    """A text after some edits."""
+    """Applies edits to a text."""
     for edit in sorted(edits, key=lambda edit: offset(text, edit.range.start), reverse=True):
         start, end = offset(text, edit.range.start), offset(text, edit.range.end)
         text = text[:start] + edit.new_text + text[end:]
@@ -91,7 +91,7 @@ class Editor:
     # ------------------------------------------------------------ user actions
 
     def open(self, path: Path, text: str | None = None) -> None:
-        """Opens a file, or an unsaved text under its name."""
+        """Opens a file, optionally with an unsaved text instead of the file's contents."""
         self.texts[path] = path.read_text(encoding="utf-8") if text is None else text
         self.versions[path] = 1
         item = lsp.TextDocumentItem(uri(path), "fence", 1, self.texts[path])
@@ -114,21 +114,23 @@ class Editor:
         self.client.text_document_did_save(lsp.DidSaveTextDocumentParams(self.doc(path)))
 
     def doc(self, path: Path) -> lsp.TextDocumentIdentifier:
-        """The identifier of a file in requests."""
+        """Returns the identifier of a file for use in requests."""
         return lsp.TextDocumentIdentifier(uri(path))
 
     def at(self, path: Path, mark: str, shift: int = 0) -> lsp.Position:
-        """The position of the only occurrence of a text, moved right by ``shift`` characters."""
+        """Returns the position of a text that occurs exactly once, moved right by ``shift``
+        characters.
+        """
         text = self.texts[path]
         assert text.count(mark) == 1, (mark, text.count(mark))
         return position(text, text.index(mark) + shift)
 
     async def answer(self, request: Awaitable[T]) -> T:
-        """Awaits an answer."""
+        """Awaits the answer to a request."""
         return await asyncio.wait_for(asyncio.ensure_future(request), PATIENCE)
 
     async def wrong(self, path: Path) -> list[lsp.Diagnostic]:
-        """The diagnostics of the present text, once published."""
+        """Waits for the diagnostics of the present text and returns them."""
         async with asyncio.timeout(PATIENCE):
             while True:
                 published = self.diagnostics.get(uri(path))
@@ -142,7 +144,7 @@ class Editor:
 async def editor(
     folder: Path, options: Mapping[str, Any] | None = None, words: Sequence[str] = SERVER
 ) -> AsyncGenerator[Editor]:
-    """An editor with an open folder and a separate server, which must exit cleanly."""
+    """Starts an editor with an open folder and a separate server, which must exit cleanly."""
     client_ = Editor()
     start = cast("Any", client_.client).start_io
     await start(*words, cwd=folder, env=environment())

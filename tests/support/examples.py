@@ -1,7 +1,8 @@
-"""Small specs with the results that every engine must have: verdict, counts, and the trace.
+"""Small specs with the results that every engine must produce: the verdict, the counts and the
+trace.
 
-The specs are in ``examples.txt``. The figures were worked out by hand, with a comment if they are
-not obvious.
+The specs are in ``examples.txt``. The figures were worked out by hand; those that are not obvious
+have a comment.
 """
 
 from __future__ import annotations
@@ -20,8 +21,10 @@ EXPLICIT = tuple(name for name, entry in ENGINES.items() if entry.visits_states 
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """``trace`` are the steps after the initial state as ``action(choices)``; the instance of a
-    role and a received message count as choices. ``property`` is the violated one. With
+    """A spec with its expected result.
+
+    ``trace`` lists the steps after the initial state as ``action(choices)``; the instance of a role
+    and a received message count as choices. ``property`` is the violated property. With
     ``deadlock``, deadlocks are checked.
     """
 

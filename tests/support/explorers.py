@@ -19,7 +19,7 @@ from fencepost.spec.elaborate.claims.program import build
 
 
 def exploration(folder: Path, spec: str, most: int = MAX_STATES) -> Exploration:
-    """An exploration of the text of a spec."""
+    """Creates an exploration of a spec given as text."""
     path = folder / "spec.fence"
     path.write_text(spec, encoding="utf-8")
     program = load(path, ())
@@ -30,8 +30,9 @@ def exploration(folder: Path, spec: str, most: int = MAX_STATES) -> Exploration:
 def serving(
     folder: Path, spec: str, prepare: Callable[[Exploration], object] = lambda explored: None
 ) -> Generator[Server]:
-    """The server of an exploration, in a thread of this process, within the block; ``prepare``
-    takes the first steps.
+    """Serves an exploration from a thread of this process for the duration of the block.
+
+    ``prepare`` is called first and takes the initial steps.
     """
     explored = exploration(folder, spec)
     prepare(explored)
@@ -48,7 +49,7 @@ def serving(
 
 @dataclass(frozen=True)
 class Answer:
-    """A server's answer."""
+    """An answer of the server."""
 
     status: int
     headers: dict[str, str]
@@ -62,13 +63,15 @@ class Answer:
 def answer_to(
     server: Server, head: str, headers: Sequence[tuple[str, str]], body: bytes = b""
 ) -> Answer:
-    """The answer to a request with exactly this first line, these headers and this body."""
+    """Sends a request with exactly this first line, these headers and this body, and returns the
+    answer.
+    """
     lines = [head, *(f"{name}: {value}" for name, value in headers), "", ""]
     return raw(server, "\r\n".join(lines).encode() + body)
 
 
 def raw(server: Server, data: bytes) -> Answer:
-    """The answer to these bytes."""
+    """Sends these bytes and returns the answer."""
     with socket.create_connection(("127.0.0.1", server.gate.port), 60) as connection:
         connection.sendall(data)
         connection.shutdown(socket.SHUT_WR)
@@ -76,7 +79,7 @@ def raw(server: Server, data: bytes) -> Answer:
         while part := connection.recv(65536):
             received += part
     if not received.startswith(b"HTTP/"):
-        # The answer to a request without a version has no head.
+        # If a request names no version, its answer has no head.
         return Answer(0, {}, received)
     top, _, rest = received.partition(b"\r\n\r\n")
     first, *others = top.decode("ascii").split("\r\n")
@@ -85,7 +88,7 @@ def raw(server: Server, data: bytes) -> Answer:
 
 
 def answer_to_page(server: Server, **words: Any) -> Answer:
-    """The answer to a request of the page, with the headers of a browser."""
+    """Sends a request as the page does, with the headers of a browser, and returns the answer."""
     body = json.dumps(words).encode()
     headers = [
         ("Host", server.gate.host),

@@ -1,7 +1,7 @@
-"""The kind of place of an evaluation error, determined from an engine's report.
+"""Finds out from an engine's report in what kind of place an evaluation error occurred.
 
-`python -m tests.support.failing_places 1000` prints the verdicts of that many random specs, and the
-places of errors.
+`python -m tests.support.failing_places 1000` prints the verdicts of that many random specs and the
+places of their errors.
 """
 
 from __future__ import annotations
@@ -39,12 +39,14 @@ OTHERS = {
 
 
 def place_of(model: Model, site: Site) -> str:
-    """The kind of place of the failing expression; for a def, that of its caller."""
+    """Returns the kind of place of the failing expression; inside a def, that of the def's
+    caller.
+    """
     span = site.calls[0] if site.calls else site.span
     lines = span.source.text[: span.start].split("\n")
     rest = span.source.text[span.start :].split("\n", 1)[0]
     line = lines[-1] + rest
-    # The conditions of a property may be on separate lines below its head.
+    # The conditions of a property may be on lines of their own below its head.
     for head in (line, *(_above(lines))):
         for kind in PROPERTIES:
             if head.startswith(kind):
@@ -60,7 +62,7 @@ def place_of(model: Model, site: Site) -> str:
 
 
 def _above(lines: list[str]) -> list[str]:
-    """The lines that enclose the last one, without their indentation."""
+    """Returns the lines that enclose the last one, without their indentation."""
     enclosing = [lines[-1].lstrip()]
     indent = len(lines[-1]) - len(enclosing[0])
     for line in reversed(lines[:-1]):
@@ -72,7 +74,7 @@ def _above(lines: list[str]) -> list[str]:
 
 
 def place_of_error(model: Model, outcome: Outcome) -> str | None:
-    """The kind of place of the first evaluation error, if any."""
+    """Returns the kind of place of the first evaluation error, if there is one."""
     for finding in outcome.findings:
         if finding.verdict is Verdict.ERROR and finding.site is not None:
             return place_of(model, finding.site)
@@ -85,7 +87,7 @@ LOOKED_AT = "a step that a property asks for"
 
 
 def growth(seeds: Iterable[int]) -> tuple[Counter[str], Counter[str]]:
-    """The distributions of verdicts and of the places of errors over these random specs.
+    """Counts the verdicts and the places of errors over these random specs.
 
     Searches are short: four steps, a few hundred states.
     """
@@ -104,12 +106,12 @@ def growth(seeds: Iterable[int]) -> tuple[Counter[str], Counter[str]]:
 
 
 def _asks(model: Model) -> bool:
-    """Whether a property uses `enabled`."""
+    """Checks whether a property uses `enabled`."""
     return any(isinstance(node, Enabled) for item in model.properties for node in walk(item.body))
 
 
 def main() -> None:
-    """Prints the shares."""
+    """Prints the distributions of verdicts and of places."""
     parser = argparse.ArgumentParser(
         prog="python -m tests.support.failing_places", description=__doc__
     )

@@ -1,5 +1,6 @@
-"""Specs with several problems at once, and the one to report first (docs/language.md, "Which
-problem is reported"), worked out by hand.
+"""Specs with several problems at once, with the problem that must be reported first.
+
+The expected problems were worked out by hand (docs/language.md, "Which problem is reported").
 """
 
 from __future__ import annotations
@@ -12,9 +13,10 @@ from tests.support.text_tables import Block, blocks
 
 @dataclass(frozen=True, slots=True)
 class Ordered:
-    """``text``, and its first problem: the verdict, the depth, and the text at its position (for a
-    violated property its name, for a deadlock nothing). ``more`` are the verdicts of the following
-    problems with ``--continue``.
+    """A spec with its first problem: the verdict, the depth, and the text at its position.
+
+    For a violated property, ``at`` is its name; for a deadlock it is empty. ``more`` are the
+    verdicts of the following problems with ``--continue``.
     """
 
     name: str

@@ -1,9 +1,9 @@
-"""Every kind of evaluated place, combined with every kind of failure and its time, as small specs.
+"""Every kind of place that is evaluated, combined with every kind of failure and its time, as small
+specs.
 
-All specs count ``x`` from 0 to a last number. A place has an expression that fails if its test
-holds, and is true otherwise; a failure is such an expression (or some lines of an action). The
-expected results are derived here from docs/language.md, by the rules in `expected`, without an
-engine.
+All specs count ``x`` from 0 to a last number. A place contains an expression that fails if its test
+holds and is true otherwise. A failure is such an expression, or some lines of an action. The
+expected results are derived from docs/language.md by the rules in `expected`, without an engine.
 """
 
 from __future__ import annotations
@@ -16,8 +16,10 @@ LAST = 3
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A failure if ``{t}`` is true: an expression that is true otherwise, or (as ``lines``)
-    statements. ``code`` is the code of the error.
+    """An expression that fails if ``{t}`` is true and is true otherwise, or such statements
+    (``lines``).
+
+    ``code`` is the code of the error.
     """
 
     name: str
@@ -32,10 +34,11 @@ class Place:
     """A place for an expression ``{E}`` that is true unless it fails.
 
     ``late`` is the number of levels between the state that satisfies the test and the error. With
-    ``ends``, it is evaluated only in a state without successors; with ``first``, only at the
-    beginning. ``on`` is used instead of ``x`` (the next value, a constant). With ``statements``,
-    ``{E}`` may be lines of an action without effect unless they fail. ``violates`` marks a
-    violation caused by a failing action that can be taken.
+    ``ends``, the place is evaluated only in a state without successors; with ``first``, only at the
+    beginning. ``on`` is the expression to test in place of ``x``: the next value, or a constant.
+    With ``statements``, ``{E}`` may also be lines of an action that have no effect unless they
+    fail. ``violates`` means that a failing action causes a violation because it counts as one that
+    can be taken.
     """
 
     name: str
@@ -221,7 +224,9 @@ WHENS = ("at first", "at a step", "two steps on", "after a violation", "after it
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """An expected problem: the verdict, the property's name, the depth, the error's code."""
+    """An expected problem: its verdict, the name of the property, the depth and the error's
+    code.
+    """
 
     verdict: str
     name: str
@@ -231,7 +236,7 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A spec of the table, and its expected results: up to the first problem, and with
+    """A spec of the table and its expected results: up to the first problem, and with
     ``--continue``.
     """
 
@@ -248,7 +253,7 @@ class Cell:
 
 
 def cells() -> Iterator[Cell]:
-    """The whole table."""
+    """Yields all specs of the table."""
     for site in (*PREDICATES, *ACTIONS, SYMBOLIC):
         for failure in STATEMENTS if site.statements else EXPRESSIONS:
             for when in WHENS:
@@ -258,8 +263,9 @@ def cells() -> Iterator[Cell]:
 
 
 def cell(site: Place, failure: Failure, when: str, symbolic: bool = False) -> Cell | None:
-    """One spec of the table, or None if the combination does not exist. With ``symbolic``, it fails
-    for only one value of a symbolic constant.
+    """Returns one spec of the table, or None if the combination does not exist.
+
+    With ``symbolic``, the spec fails for only one value of a symbolic constant.
     """
     k = {"at first": 0, "at a step": 1}.get(when, 2)
     if site.first and when not in ("at first", "never"):
@@ -301,12 +307,12 @@ def cell(site: Place, failure: Failure, when: str, symbolic: bool = False) -> Ce
 def expected(
     site: Place, failure: Failure, when: str, k: int, symbolic: bool
 ) -> tuple[Problem, ...]:
-    """All problems, in the order of reporting.
+    """Returns all problems in the order in which they are reported.
 
-    An error in a state with x == k has depth k + 1, as the first level is 1; an error on a step
-    from it is one deeper; and an error before there is a state has depth 0 (docs/language, "Which
-    problem is reported"). A search with ``--continue`` ends at the first error. A failing action
-    can be taken according to `enabled`.
+    An error in a state with x == k has depth k + 1, since the first level is 1. An error on a step
+    from that state is one level deeper, and an error before there is any state has depth 0
+    (docs/language, "Which problem is reported"). A search with ``--continue`` ends at the first
+    error. According to `enabled`, a failing action can be taken.
     """
     problems: list[Problem] = []
     if when == "after a violation" and k > 1:
@@ -325,11 +331,11 @@ def expected(
 
 
 def covering(every: Sequence[Cell]) -> list[Cell]:
-    """A selection of the cells: each place at each time, and each failure several times."""
+    """Selects cells so that each place occurs at each time, and each failure several times."""
     groups: dict[tuple[str, str], list[Cell]] = {}
     for cell_ in every:
         groups.setdefault((cell_.site.name, cell_.when), []).append(cell_)
-    # Cells with statements are few, and have a separate count.
+    # There are few cells with statements, so they are counted separately.
     counts = {True: 0, False: 0}
     chosen: list[Cell] = []
     for group in groups.values():

@@ -1,6 +1,7 @@
-"""The trees of written forms: every form of the language, in short notation.
+"""Every form of the language with its syntax tree, in short notation.
 
-In the files of the folder ``forms`` a blank line ends a form, and ``=>`` separates text and tree.
+In the files of the folder ``forms``, a blank line ends a form, and ``=>`` separates its text from
+its tree.
 """
 
 from __future__ import annotations

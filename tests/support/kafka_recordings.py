@@ -1,4 +1,4 @@
-"""Recordings of real brokers as test data, compared with the rules of the models."""
+"""Recordings of real brokers, used as test data and compared with the rules of the models."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def mapping(spec: str, name: str, constants: Constants = ()) -> MappedModel:
 def judged(
     compared: MappedModel, path: Path, wanted: str | int | None = None
 ) -> dict[object, Judgement]:
-    """The verdicts on the histories of a file, or on one of them."""
+    """Judges all histories of a file, or only the wanted one."""
     recording = read(compared.recording, [path])
     assert not recording.problems
     return {
@@ -85,12 +85,13 @@ def damaged(
     kind: str = "java",
     ordered: bool = False,
 ) -> Path:
-    """A file with only the damaged history. Unless it is ``ordered``, only the position of a line
-    determines its order.
+    """Writes a file that contains only the damaged history.
+
+    Unless ``ordered`` is set, the order of the lines is determined only by their positions.
     """
     events = lines_of(f"{kind}-4.4.0-tv{version}")
     if kind != "java":
-        # Several ids wrote concurrently; this order groups the lines of each.
+        # Several ids wrote concurrently; sorting groups the lines of each id.
         events.sort(key=lambda event: (event["source"], event["producer_id"]))
     if not ordered:
         events = [{name: event[name] for name in event.keys() - ORDERS} for event in events]

@@ -1,6 +1,7 @@
-"""The contents of Kafka's models as text: answered errors, witnesses, checks, definitions.
+"""Reads Kafka's models as text: the errors that they answer, their witnesses, checks and
+definitions.
 
-Nothing runs here; `Text` reads a model with all its imports, and follows names from definition to
+Nothing is run. `Text` reads a model with all its imports, and follows names from definition to
 definition.
 """
 
@@ -63,14 +64,14 @@ class Text:
     # ------------------------------------------------------------------------------ checks
 
     def check(self, name: str) -> Check:
-        """The check with this name; a KeyError if there is none."""
+        """Returns the check with this name. Raises `KeyError` if there is none."""
         matches = [item for item in self.program.checks if item.name == name]
         if not matches:
             raise KeyError(f"{self.program.name} has no check {name}")
         return matches[0]
 
     def held_in(self, prop: str) -> list[str]:
-        """The quick checks that examine a property and expect ok."""
+        """Returns the names of the quick checks that examine a property and expect ok."""
         return [
             check.name
             for check in self.program.checks
@@ -78,7 +79,7 @@ class Text:
         ]
 
     def sets(self, check: Check) -> dict[str, str]:
-        """The constants that a check sets, in source form."""
+        """Returns the constants that a check sets, in source form."""
         return {
             ".".join(part.text for part in item.path): item.value.span.text
             for item in check.constants
@@ -101,13 +102,13 @@ class Text:
         }
 
     def definitions_of(self, prop: str) -> set[Definition]:
-        """Every def that a property depends on, also through a step that examines it."""
+        """Returns every def that a property depends on, including those that it uses indirectly."""
         return set(self.reached([self.properties()[prop]], self.files.root))
 
     # ------------------------------------------------------------------------- definitions
 
     def actions(self) -> Iterator[tuple[syntax.ActionDecl, Path]]:
-        """The actions of this file, and of the roles that it imports."""
+        """Yields the actions of this file and of the roles that it imports."""
         for declaration in _members(self.tree):
             if isinstance(declaration, syntax.ActionDecl):
                 yield declaration, self.files.root
@@ -124,7 +125,7 @@ class Text:
     def reached(
         self, nodes: Iterable[syntax.Node], path: Path
     ) -> dict[Definition, tuple[syntax.Node, ...]]:
-        """Every definition used in these nodes, directly or indirectly."""
+        """Returns every definition used in these nodes, directly or indirectly."""
         reached: dict[Definition, tuple[syntax.Node, ...]] = {}
         work = [(node, path) for node in nodes]
         while work:
@@ -132,7 +133,8 @@ class Text:
             for where, name in self._mentioned(node, here):
                 if (where, name) in reached:
                     continue
-                # Roles of one file may have definitions with the same name: all are followed.
+                # Several roles of one file may have definitions with the same name; all of them are
+                # followed.
                 definitions = self._definitions(where).get(name, [])
                 if definitions:
                     reached[where, name] = tuple(definitions)
@@ -149,7 +151,7 @@ class Text:
         return self._named[path]
 
     def _mentioned(self, node: syntax.Node, path: Path) -> Iterator[Definition]:
-        """The names that may be definitions: plain ones, and those of modules and roles."""
+        """Yields the names that may be definitions: plain names, and those of modules and roles."""
         modules, names = self._imported(path)
         for part in walk(node):
             if isinstance(part, syntax.Name):
@@ -161,7 +163,7 @@ class Text:
                 yield modules.get(base, names.get(base, path)), part.name.text
 
     def _imported(self, path: Path) -> tuple[dict[str, Path], dict[str, Path]]:
-        """The files of the modules and names that a file imports."""
+        """Returns the files of the modules and names that a file imports."""
         modules: dict[str, Path] = {}
         names: dict[str, Path] = {}
         for node in self.files.files[path].declarations:
@@ -180,7 +182,7 @@ class Text:
     # ------------------------------------------------------------------------------ errors
 
     def error_codes(self) -> set[str]:
-        """The members of the enum ``Error``."""
+        """Returns the members of the enum ``Error``."""
         return {
             member.text
             for tree in self.files.files.values()
@@ -190,7 +192,7 @@ class Text:
         }
 
     def answered(self) -> set[str]:
-        """The errors that the code of this model's actions uses as values, except NONE."""
+        """Returns the errors, other than NONE, that this model's actions use as values."""
         codes = self.error_codes() - {"NONE"}
         errors: set[str] = set()
         for action, path in self.actions():
@@ -200,7 +202,7 @@ class Text:
         return errors
 
     def witnessed(self) -> dict[str, list[str]]:
-        """For each error the witnesses that compare something with it."""
+        """Returns, for each error, the witnesses that compare something with it."""
         codes = self.error_codes()
         witnesses: dict[str, list[str]] = {}
         for name, declaration in self.witnesses().items():
@@ -214,12 +216,12 @@ class Text:
 
 @cache
 def text_of(model: str) -> Text:
-    """A model by its name or its short name."""
+    """Reads a model by its name or its short name."""
     return Text(load(MODELS / f"{PLANNED.get(model, model)}.fence"))
 
 
 def looked_at(check: Check, prop: str) -> bool:
-    """Whether a check searches for violations of a property, or for a witness."""
+    """Checks whether a check searches for violations of a property, or for a witness."""
     if check.properties is not None:
         return prop in check.properties
     return check.property is None or check.property == prop
@@ -233,7 +235,7 @@ def _members(tree: syntax.File) -> Iterator[syntax.Node]:
 
 
 def _values(node: syntax.Node) -> Iterator[str]:
-    """The names in a node that are values, except those that something is compared with."""
+    """Yields the names in a node that are values, except those with which something is compared."""
     if isinstance(node, syntax.Pattern):
         return
     if isinstance(node, syntax.Name):
@@ -253,7 +255,7 @@ def _values(node: syntax.Node) -> Iterator[str]:
 
 
 def table(page: str, heading: str) -> list[list[str]]:
-    """The rows of the table below a heading of a page, without its head."""
+    """Returns the rows of the table below a heading of a page, without the header."""
     text = (PAGES / page).read_text(encoding="utf-8")
     _, mark, below = text.partition(f"\n## {heading}\n")
     assert mark, f"{page} has no part {heading!r}"
@@ -266,7 +268,7 @@ def table(page: str, heading: str) -> list[list[str]]:
 
 
 def quoted(cell: str) -> list[str]:
-    """The texts between backticks in a cell."""
+    """Returns the texts between backticks in a cell."""
     return cell.split("`")[1::2]
 
 

@@ -1,8 +1,8 @@
 # pyright: basic
 """Hand-written models in machine code, in the form of generated code, for tests of the kernels.
 
-A state is one word (further words are a copy of it without its top bit), so that it is easy to
-read.
+A state is one word, so that it is easy to read. Any further words are copies of it without the top
+bit.
 """
 
 from __future__ import annotations
@@ -32,9 +32,10 @@ Truth: TypeAlias = Callable[[Emitter, LLVM], LLVM]
 
 @dataclass(frozen=True)
 class Toy:
-    """``step`` emits the successors of a value; the values below ``initial`` are the initial ones.
+    """A model whose states are values: ``step`` emits the successors of a value, and the values
+    below ``initial`` are the initial states.
 
-    ``invalid`` violates property 0, ``step_invalid`` (of two values) property 1.
+    ``invalid`` violates property 0; ``step_invalid``, which takes two values, violates property 1.
     """
 
     step: Callable[[Toy, Emitter, LLVM], None]
@@ -60,7 +61,7 @@ class Toy:
 
 
 def text(toy: Toy) -> str:
-    """The module of a toy, with the kernels."""
+    """Returns the text of the module for a toy, including the kernels."""
     unit = Unit("toy")
     calls.declare(unit)
 
@@ -104,7 +105,7 @@ def text(toy: Toy) -> str:
 
 
 def two_phase_commit(n: int, words: int = 1) -> Toy:
-    """Gray and Lamport's two-phase commit with ``n`` resource managers."""
+    """Builds Gray and Lamport's two-phase commit with ``n`` resource managers."""
     tm, tp = 2 * n, 2 * n + 2
     mp = tp + n
     mc = mp + n
@@ -146,7 +147,9 @@ def fan(
     terminal: Truth | None = None,
     step_invalid: Callable[[Emitter, LLVM, LLVM], LLVM] | None = None,
 ) -> Toy:
-    """0 leads to 1, 2 ... ``count``, whose successors are determined by ``then``."""
+    """Builds a model in which 0 leads to 1, 2 ... ``count``, whose successors are determined by
+    ``then``.
+    """
 
     def step(toy: Toy, e: Emitter, value: LLVM) -> None:
         with when(e, e.eq(value, word(0))), each(e, word(count)) as number:
@@ -159,7 +162,7 @@ def fan(
 
 
 def chain(count: int) -> Toy:
-    """0 leads to 1, and so on."""
+    """Builds a model in which 0 leads to 1, 1 to 2, and so on, with ``count`` states."""
 
     def step(toy: Toy, e: Emitter, value: LLVM) -> None:
         with when(e, e.ult(value, word(count - 1))):

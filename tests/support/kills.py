@@ -1,7 +1,8 @@
-"""Kills one process of a run by SIGKILL, and compares its output with that of an unharmed run.
+"""Kills one process of a run with SIGKILL, and compares the output with that of an undisturbed run.
 
-As a program it is the command, with a line in the file `FENCEPOST_KILL_LOG` when a worker of
-`checker.run.processes` begins a check, and when it has sent the result.
+When run as a program, this module is the command, except that it writes a line to the file
+`FENCEPOST_KILL_LOG` whenever a worker of `checker.run.processes` begins a check or has sent its
+result.
 """
 
 from __future__ import annotations
@@ -35,9 +36,12 @@ KILLED = "was killed by signal 9 (SIGKILL)"
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A kind of process: the arguments of a run with such processes, and a predicate on command
-    lines that selects them among its descendants. ``seen`` extracts the compared part of standard
-    output. ``refused`` is another proper end of the run: an exit code and a text of standard error.
+    """A kind of process to kill.
+
+    ``words`` are the arguments of a run that has such processes, and ``chosen`` selects them among
+    its descendants by their command lines. ``seen`` extracts the part of standard output to
+    compare. ``refused`` is another acceptable end of the run: an exit code and a text on standard
+    error.
     """
 
     name: str
@@ -50,8 +54,8 @@ class Kind:
 
 @dataclass(frozen=True, slots=True)
 class Kill:
-    """One kill: the process, the time in seconds, the checks that the process had begun and had
-    delivered, and the end of the run.
+    """One kill: the process, the time in seconds, the checks that the process had begun and
+    delivered, and how the run ended.
     """
 
     process: int
@@ -82,12 +86,12 @@ class Harm:
         assert KILLED not in errors, errors
 
     def kill(self, count: int, seed: int) -> None:
-        """Kills ``count`` times, spread over the time of a run."""
+        """Kills ``count`` processes, at moments spread over the duration of a run."""
         chance = random.Random(seed)
         moment = 0
         while len(self.kills) < count:
             assert moment < 4 * count + 8, f"there is no {self.kind.name} to be killed"
-            # By the golden ratio: early and late kills alternate.
+            # Multiples of the golden ratio, so that early and late kills alternate.
             self._kill(self.seconds * ((moment * 0.618) % 1), chance)
             moment += 1
 
@@ -123,7 +127,7 @@ class Harm:
                 run.kill()
                 raise
         if not killed:
-            # The machine has become faster.
+            # The run ended first: the machine has become faster.
             self.seconds = min(self.seconds, at)
         else:
             seen = self.kind.seen(output) if run.returncode == self.unharmed[0] else None
@@ -146,13 +150,13 @@ class Harm:
         return tuple(begun), tuple(sent)
 
     def judge(self) -> Counter[str]:
-        """The ends of runs; requires that each is a proper end."""
+        """Counts how the runs ended; requires that each end is acceptable."""
         ends: Counter[str] = Counter()
         code, text = self.kind.refused
         for kill in self.kills:
             assert "Traceback" not in kill.errors, kill
             if kill.code == self.unharmed[0]:
-                # The victim's verdicts are present, so it had delivered them, or another process
+                # The victim's verdicts are there. Either it had delivered them, or another process
                 # did its work.
                 assert kill.seen == self.unharmed[1], kill
                 assert kill.begun == kill.delivered, kill
@@ -166,7 +170,7 @@ class Harm:
 
 
 def descendants(process: int) -> list[tuple[int, str]]:
-    """The direct and indirect child processes of a process, with command lines."""
+    """Returns the direct and indirect child processes of a process, with their command lines."""
     children: dict[int, list[int]] = {}
     lines: dict[int, str] = {}
     for entry_ in Path("/proc").iterdir():
@@ -189,7 +193,7 @@ def descendants(process: int) -> list[tuple[int, str]]:
 
 
 def _logging() -> None:
-    """Makes workers log the checks that they begin and deliver."""
+    """Makes workers log each check that they begin and each one that they deliver."""
     answered, send = processes.answered, processes.send
     path = os.environ[LOG]
 

@@ -1,7 +1,7 @@
-"""An exhaustive search for lassos, up to a length.
+"""An exhaustive search for lassos up to a given length.
 
-Steps come from the successor function; fairness and truth from the evaluator of lassos. This module
-uses neither automata nor components.
+The steps come from the successor function, and the evaluator of lassos decides fairness and truth.
+This module uses neither automata nor components.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ Steps = dict[State, list[State]]
 
 
 def steps_of(runner: Runner) -> tuple[list[State], Steps]:
-    """The initial states that satisfy the constraints, and the successors of each reachable
+    """Returns the initial states that satisfy the constraints, and the successors of each reachable
     state.
     """
     constraints = runner.model.searched(()).constraints
@@ -41,8 +41,9 @@ def steps_of(runner: Runner) -> tuple[list[State], Steps]:
 
 
 def some_lasso(model: Model, property: int, stems: int, cycles: int) -> Lasso | None:
-    """A fair lasso that violates a property, with at most ``stems`` steps in its stem and
-    ``cycles`` in its cycle; None if there is none.
+    """Returns a fair lasso that violates a property, or None if there is none.
+
+    The stem has at most ``stems`` steps and the cycle at most ``cycles``.
     """
     runner = Runner(model)
     formula = model.properties[property].formula
@@ -68,7 +69,7 @@ def some_lasso(model: Model, property: int, stems: int, cycles: int) -> Lasso | 
 
 
 def _walks(steps: Steps, start: State, end: State, most: int) -> Iterator[tuple[State, ...]]:
-    """The paths from one state to another, of at least one step, without the first state."""
+    """Yields the paths from one state to another, of at least one step, without the first state."""
     if most == 0:
         return
     for after in steps[start]:

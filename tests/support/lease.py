@@ -1,4 +1,4 @@
-"""Hand-written recordings of a lock server, their verdicts, and unreadable lines."""
+"""Hand-written recordings of a lock server, the expected verdicts on them, and unreadable lines."""
 
 from __future__ import annotations
 

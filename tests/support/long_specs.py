@@ -1,8 +1,9 @@
-"""Specs with long lists and deep nesting: every repetition of the grammar at any size.
+"""Specs with long lists and deep nesting, which repeat every repetition of the grammar any number
+of times.
 
-A row is the form of a spec. ``@(form@separator@)`` is a list of copies of ``form``: ``%`` is
-replaced by the number of the copy, ``$`` by the next number, and ``~`` and ``^`` by one space for
-each copy before and after it. ``@n`` is the number of copies.
+Each row is the form of a spec. ``@(form@separator@)`` is a list of copies of ``form``. In each
+copy, ``%`` is replaced by its number and ``$`` by the next number; ``~`` and ``^`` are replaced by
+one space for each copy before it and after it. ``@n`` is the number of copies.
 """
 
 from __future__ import annotations
@@ -214,7 +215,7 @@ MODULES = {
 
 
 def written(form: str, count: int) -> str:
-    """A text whose lists have a number of elements."""
+    """Expands a form so that its lists have ``count`` elements."""
 
     def listed(list_: re.Match[str]) -> str:
         copies = (
@@ -229,12 +230,12 @@ def written(form: str, count: int) -> str:
 
 
 def spec(name: str, count: int) -> str:
-    """The spec of a row."""
+    """Returns the spec of a row."""
     return written((LISTS | NESTS)[name], count)
 
 
 def modules(name: str, count: int) -> Mapping[str, str]:
-    """The modules that the spec of a row imports, by path."""
+    """Returns the modules that the spec of a row imports, by path."""
     folders = min(count, MAX_FOLDERS)
     match name:
         case "folders of a module":

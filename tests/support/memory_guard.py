@@ -1,11 +1,11 @@
 # pyright: basic
 # mypy: allow-subclassing-any
 # llvmlite is untyped.
-"""Instrumented machine code that checks every access to memory, division and shift.
+"""Instruments machine code to check every memory access, division and shift.
 
-`guard` changes a module before LLVM sees it. All its memory then comes from an `Arena`, whose
-shadow records for each byte whether it may be accessed, and whether it has been written. A fault is
-recorded and made harmless: the access goes to a dummy location, and the run continues.
+`guard` changes a module before LLVM sees it. All memory of the module then comes from an `Arena`,
+whose shadow records for each byte whether it may be accessed and whether it has been written. A
+fault is recorded and made harmless: the access goes to a dummy location, and the run continues.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ KINDS = {
 
 
 class Inspectable(ir.IRBuilder):
-    """llvmlite's own builder, whose instructions are objects that a guard can inspect."""
+    """llvmlite's own builder, which creates instructions as objects that a guard can inspect."""
 
     def gep(self, ptr: LLVM, indices: Sequence[LLVM], **options: LLVM) -> LLVM:
         pointer = super().gep(ptr, indices, **options)
@@ -52,20 +52,24 @@ class Inspectable(ir.IRBuilder):
         return pointer
 
     def unlikely(self, condition: LLVM, then: LLVM, other: LLVM) -> None:
-        """Like `cbranch`, with an unlikely ``then``."""
+        """Branches like `cbranch`, with a hint that ``then`` is unlikely."""
         self.cbranch(condition, then, other).set_weights([1, 1000])
 
 
 @contextmanager
 def inspectable() -> Generator[None]:
-    """Makes emitters that begin here create such instructions; the text is the same."""
+    """Makes the emitters created within the block build inspectable instructions; the resulting
+    text is the same.
+    """
     with patch.object(emitter, "Builder", Inspectable):
         yield
 
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """The first fault of the machine code: an instruction of a function."""
+    """The first fault of the machine code, with the instruction and the function in which it
+    occurred.
+    """
 
     kind: str
     function: str
@@ -77,12 +81,13 @@ class Arena:
     """Memory for machine code: ``size`` bytes, followed by the same amount of shadow and a dummy
     location.
 
-    Unguarded code can use it as well: then red zones show whether it wrote outside its arrays.
+    Unguarded code can use an arena as well. The red zones then show whether it wrote outside its
+    arrays.
     """
 
     def __init__(self, size: int = 1 << 25) -> None:
         self.size = size
-        # Pages that are not accessed take no memory.
+        # Pages take up memory only once they are accessed.
         self._memory = mmap.mmap(-1, 3 * size + 64)
         start = ctypes.addressof(ctypes.c_char.from_buffer(self._memory))
         self.base = -(-start // 64) * 64
@@ -92,7 +97,7 @@ class Arena:
         self._end_zone()
 
     def take(self, words: int) -> Any:
-        """A zeroed array of words for the caller, which counts as written."""
+        """Returns a zeroed array of words for the caller; it counts as written."""
         count = 8 * max(words, 1)
         start = self._words[USED]
         assert start + count < self.size // 2, "the arena is too small"
@@ -128,7 +133,7 @@ class Guard:
     """The checks added to one module, and the faults they have found."""
 
     def __init__(self, unit: Unit, arena: Arena) -> None:
-        """Changes all present functions of the module."""
+        """Instruments all functions that the module has so far."""
         self.arena = arena
         self._unit = unit
         self._places: list[tuple[str, str]] = []
@@ -183,7 +188,7 @@ class Guard:
         e.builder.call(fill, [shadow, I8(value), count, ir.IntType(1)(0)])
 
     def _body_of_room(self, e: Emitter) -> None:
-        """room(bytes, where): fresh memory, until the function returns."""
+        """Builds room(bytes, where), which returns fresh memory until the function returns."""
         count, where = e.arguments
         used = e.load(self._header(e, USED))
         start = e.add(e.both(e.add(used, word(7)), word(-8)), word(RED_ZONE))
@@ -200,7 +205,7 @@ class Guard:
         e.ret(e.builder.inttoptr(address, PTR))
 
     def _body_of_leave(self, e: Emitter) -> None:
-        """leave(used): frees the memory taken since."""
+        """Builds leave(used), which frees the memory taken since."""
         (before,) = e.arguments
         used = e.load(self._header(e, USED))
         self._set_shadow(e, e.add(before, word(self.arena.base)), e.sub(used, before), FORBIDDEN)
@@ -208,7 +213,9 @@ class Guard:
         e.ret()
 
     def _access(self, e: Emitter, writes: bool) -> None:
-        """read(pointer, bytes, where), write(...): the pointer, or one to the dummy location."""
+        """Builds read(pointer, bytes, where) or write(...), which return the pointer, or one to the
+        dummy location.
+        """
         pointer, count, where = e.arguments
         address = e.builder.ptrtoint(pointer, I64)
         offset = e.sub(address, word(self.arena.base))
@@ -261,7 +268,9 @@ class Guard:
         e.ret(self._sink(e))
 
     def _body_of_divisor(self, e: Emitter) -> None:
-        """divisor(left, right, signed, where): the divisor, or 1 if it must not be used."""
+        """Builds divisor(left, right, signed, where), which returns the divisor, or 1 if it must
+        not be used.
+        """
         left, right, signed, where = e.arguments
         zero, some, least, good = (e.block() for _ in range(4))
         e.branch(e.eq(right, word(0)), zero, some)
@@ -278,7 +287,7 @@ class Guard:
         e.ret(right)
 
     def _body_of_shift(self, e: Emitter) -> None:
-        """shift(by, where): the number of bits, made less than 64."""
+        """Builds shift(by, where), which returns a number of bits that is less than 64."""
         by, where = e.arguments
         good, bad = e.block(), e.block()
         e.branch(e.ult(by, word(64)), good, bad)
@@ -358,7 +367,7 @@ class Guard:
 
 
 def _bytes(kind: LLVM) -> int:
-    """The size of a value in memory, in bytes."""
+    """Returns the size of a value in memory, in bytes."""
     match kind:
         case ir.ArrayType():
             return int(kind.count) * _bytes(kind.element)

@@ -1,5 +1,7 @@
 # pyright: basic
-"""Generated code alone, called state by state, with kernels that only record their calls."""
+"""Calls generated code directly, state by state, with kernels that only record how they are
+called.
+"""
 
 from __future__ import annotations
 
@@ -55,8 +57,8 @@ class Note:
 class NativeSteps:
     """The functions of a model as machine code; ``level`` is LLVM's optimization level.
 
-    With ``guarded``, the code checks its accesses (see `guarded`), and `fault` returns the first
-    violation. Every call must leave the memory around its arrays unchanged.
+    With ``guarded``, the code checks its memory accesses (see `guarded`), and `fault` returns the
+    first violation. Every call must leave the memory around its arrays unchanged.
     """
 
     def __init__(
@@ -92,7 +94,7 @@ class NativeSteps:
             self._context[word_] = ctypes.addressof(array)
 
     def _functions(self, unit: Unit) -> None:
-        """The generated functions under names that Python can look up."""
+        """Creates the generated functions under names that Python can look up."""
         for name, result, parameters in (
             ("step_state", VOID, [PTR, PTR]),
             ("initial_states", VOID, [PTR]),
@@ -135,7 +137,7 @@ class NativeSteps:
 
     @property
     def most_notes(self) -> int:
-        """The maximal number of notes of one call, limited by memory and by time."""
+        """The maximal number of notes in one call, limited by memory and by time."""
         return min(ROOM // (HEAD + 2 * self.words), MAX_NOTES)
 
     @property
@@ -162,7 +164,7 @@ class NativeSteps:
         if not any(words):
             return None
         state = self.layout.decode(words)
-        # The packing must be canonical: the only one of its state.
+        # The encoding must be canonical: each state has exactly one.
         assert tuple(words) == self.layout.encode(state), (words, state)
         return state
 
@@ -191,20 +193,20 @@ class NativeSteps:
         return problems
 
     def initial(self) -> tuple[list[State], list[Place]]:
-        """Initial states in order, and failures (slot, site)."""
+        """Returns the initial states and the failures (slot, site), each in order."""
         self._call("initial_states")
         steps, failures = self._steps(None)
         assert all(action == -1 for action, _ in steps)
         return [state for _, state in steps], failures
 
     def expand(self, state: State) -> tuple[list[tuple[int, State]], list[Place]]:
-        """Steps (action, successor) in order, and failures (slot, site)."""
+        """Returns the steps (action, successor) and the failures (slot, site), each in order."""
         self._call("step_state", state)
         return self._steps(state)
 
     def examine(self, state: State) -> tuple[bool, list[Place], frozenset[int]]:
-        """Whether a state satisfies the constraints, problems (slot, site), and the reachables that
-        hold.
+        """Returns whether a state satisfies the constraints, the problems (slot, site), and the
+        reachables that hold.
         """
         ctypes.memset(self._reached, 0, ctypes.sizeof(self._reached))
         inside = self._call("examine_state", state)
@@ -214,35 +216,41 @@ class NativeSteps:
         return bool(inside), self._problems(state, None), reached
 
     def check_step(self, before: State, after: State) -> list[Place]:
-        """Problems (slot, site) of a step."""
+        """Returns the problems (slot, site) of a step."""
         self._call("check_step", before, after)
         return self._problems(after, before)
 
     def terminal(self, state: State) -> tuple[bool, list[Place]]:
-        """Whether a terminal condition holds (or has no value), and problems (slot, site)."""
+        """Returns whether a terminal condition holds (or has no value), and the problems (slot,
+        site).
+        """
         holds = self._call("terminal_state", state)
         assert holds in (0, 1)
         return bool(holds), self._problems(state, None)
 
     def less(self, left: State, right: State) -> bool:
-        """Whether a state comes before another."""
+        """Checks whether one state comes before another."""
         return bool(self._call("state_less", left, right, context=False))
 
     @property
     def marked(self) -> frozenset[int]:
-        """The coverage marks set so far."""
+        """Returns the coverage marks set so far."""
         count = len(self.model.marks)
         assert not any(self._marks[n // 64] >> n % 64 & 1 for n in range(count, len(self._marks)))
         return frozenset(n for n in range(count) if self._marks[n // 64] >> n % 64 & 1)
 
     @property
     def refused(self) -> dict[int, int]:
-        """The number of refusals of each guard so far, without zeros."""
+        """Returns how many times each guard has refused so far; guards that never refused are left
+        out.
+        """
         return {guard: count for guard, count in enumerate(self._refused) if count}
 
 
 def written(model: Model, layout: Layout, properties: frozenset[int]) -> tuple[Unit, GeneratedCode]:
-    """The functions of a model and recording kernels, not compiled yet."""
+    """Generates the functions of a model together with recording kernels, without compiling
+    them.
+    """
     unit = Unit("steps")
     generated = generate(model, layout, unit, properties)
     _notes(unit, layout.words)
@@ -250,7 +258,7 @@ def written(model: Model, layout: Layout, properties: frozenset[int]) -> tuple[U
 
 
 def _notes(unit: Unit, size: int) -> None:
-    """Kernels that write their arguments at ``STORE`` and advance it."""
+    """Builds kernels that write their arguments at ``STORE`` and advance it."""
 
     def note(e: Emitter, kind: int, numbers: Sequence[LLVM], states: Sequence[LLVM]) -> None:
         context = e.arguments[0]
@@ -291,7 +299,7 @@ def _notes(unit: Unit, size: int) -> None:
 
 
 def compiled(text: str, level: int) -> Any:
-    """An engine with a module compiled for this processor."""
+    """Compiles a module for this processor and returns an engine with it."""
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     module = llvm.parse_assembly(text)
@@ -313,6 +321,6 @@ def compiled(text: str, level: int) -> Any:
 
 
 def called(engine: Any, name: str, *addresses: int) -> int:
-    """The result of a function that takes addresses."""
+    """Calls a function that takes addresses, and returns its result."""
     kind = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_void_p] * len(addresses))
     return int(kind(engine.get_function_address(name))(*addresses))

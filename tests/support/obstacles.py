@@ -1,7 +1,8 @@
-"""Simulates an incomplete machine in a process: ``python -m tests.support.obstacles TASK``.
+"""Simulates an incomplete machine in a separate process: ``python -m tests.support.obstacles
+TASK``.
 
-Missing parts are removed before anything of the package is loaded; then commands run, and their
-results are written as JSON.
+The missing parts are removed before anything of the package is loaded. Then the commands run, and
+their results are written as JSON.
 """
 
 from __future__ import annotations
@@ -22,8 +23,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Machine:
-    """The missing parts of a machine: modules, attributes of modules (dotted), locks of files; and
-    variables of its environment.
+    """What a machine lacks: modules, attributes of modules (by dotted name), or file locks.
+    ``variables`` are set in its environment.
     """
 
     modules: tuple[str, ...] = ()
@@ -33,7 +34,9 @@ class Machine:
 
 
 def run_there(machine: Machine, folder: Path, commands: Sequence[str]) -> list[Ran]:
-    """The results of commands on such a machine, run one after the other in a folder."""
+    """Runs commands on such a machine, one after the other in a folder, and returns their
+    results.
+    """
     from tests.support.command import Ran
     from tests.support.processes import finished
 
@@ -46,7 +49,7 @@ def run_there(machine: Machine, folder: Path, commands: Sequence[str]) -> list[R
 
 def _take_away(machine: dict[str, Any]) -> None:
     os.environ.update(machine["variables"])
-    # This module depends on the real name of the system, so it is loaded before that changes.
+    # This module depends on the system's real name, so it is loaded before the name changes.
     import_module("platformdirs")
     for name in machine["modules"]:
         sys.modules[name] = None  # type: ignore[assignment]

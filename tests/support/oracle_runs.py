@@ -1,6 +1,7 @@
-"""Random specs whose answer an independent oracle computes, compared with the engines' results.
+"""Runs random specs for which an independent oracle computes the answer, and compares the engines'
+results with it.
 
-Some runs are disturbed by a signal or a limit at a random moment. Then the answer may be
+A signal or a limit disturbs some of the runs at a random moment. The answer of such a run may be
 inconclusive, but never wrong.
 """
 
@@ -57,14 +58,15 @@ def engine_of(name: str) -> Engine:
 
 
 def answered(engine: str, run: Run, random: Random, disturbance: str | None) -> Outcome | None:
-    """The outcome of a run; None if a signal arrived before or after the engine's own part.
+    """Returns the outcome of a run, or None if a signal arrived before or after the engine's own
+    part.
 
     Raises `KeyboardInterrupt` for an external signal.
     """
     run = run.within(workers=random.randint(1, MAX_WORKERS))
     if engine == "interpreter":
         run = run.within(workers=1)
-    # From a tenth of a millisecond to a tenth of a second: most runs take some milliseconds.
+    # From a tenth of a millisecond to a tenth of a second, since most runs take some milliseconds.
     delay = 10 ** random.uniform(-4, -1)
     match disturbance:
         case "timeout":
@@ -104,7 +106,7 @@ def _signalled(number: signal.Signals, delay: float) -> Generator[None]:
 
 
 def truth_of(run: Run) -> str:
-    """The oracle's answer for the property: ok, violated, inconclusive or error."""
+    """Returns the oracle's answer for the property: ok, violated, inconclusive or error."""
     try:
         graph = graph_of(run.model)
         if violated(run.model, graph, formula_of(run)):
@@ -117,7 +119,9 @@ def truth_of(run: Run) -> str:
 def behaviours_agree(
     seed: int, engines: tuple[str, ...] = ENGINES, share: float = DISTURBED
 ) -> Row:
-    """Compares the engines and the oracle on the random spec of a seed with a temporal property."""
+    """Compares the engines and the oracle on the random spec of a seed, which has a temporal
+    property.
+    """
     run = behaviour_run(behaviour_spec(Random(seed)))
     try:
         truth = truth_of(run)
@@ -141,8 +145,9 @@ def behaviours_agree(
 def _answers(
     run: Run, engines: Sequence[str], random: Random, share: float, row: Row
 ) -> Iterator[tuple[str, Outcome, bool]]:
-    """The outcomes of the engines by their keys of a row, and for a share of them also a disturbed
-    run.
+    """Yields the outcome of each engine with its key in the row.
+
+    For a share of the engines, the outcome of a disturbed run follows.
     """
     for engine in engines:
         disturbances: list[str | None] = [None]
@@ -160,8 +165,8 @@ def _answers(
 
 
 def symmetry_agrees(seed: int, engines: tuple[str, ...] = ENGINES, share: float = DISTURBED) -> Row:
-    """Compares searches of orbits, and the second interpreter on all states, on the random spec of
-    a seed with symmetric types.
+    """Compares searches of orbits with the second interpreter, which visits all states, on the
+    random spec of a seed with symmetric types.
     """
     random = Random(-seed - 1)
     run = symmetric_run(orbits.grown(seed), MAX_STATES)
@@ -177,8 +182,8 @@ def symmetry_agrees(seed: int, engines: tuple[str, ...] = ENGINES, share: float 
             row["fewer"] = counts.orbits is not None and counts.orbits < counts.distinct
             assert_same(wanted, plain(summary(run.model, outcome)), where)
         elif outcome.findings and not _same_verdict(wanted, outcome):
-            # Among several problems of one depth, an interrupted search may have reported a later
-            # one.
+            # If several problems have the same depth, an interrupted search may have reported a
+            # later one.
             reported = {(finding.verdict.value, finding.depth) for finding in outcome.findings}
             deepest = max(level for _, level in reported)
             possible = by_naive(replace(run, keep_going=True).within(depth=deepest)).findings
@@ -189,7 +194,7 @@ def symmetry_agrees(seed: int, engines: tuple[str, ...] = ENGINES, share: float 
 
 
 def _same_verdict(wanted: Observed, outcome: Outcome) -> bool:
-    """Whether both end with the same first problem."""
+    """Checks whether both results have the same first problem."""
     first, other = wanted.findings[:1], outcome.findings[:1]
     return [(finding.verdict, finding.depth) for finding in first] == [
         (finding.verdict.value, finding.depth) for finding in other

@@ -8,5 +8,5 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def spec_text(name: str) -> str:
-    """The text of a spec in the folder ``specs``, which several tests use."""
+    """Reads a spec in the folder ``specs``, whose files are used by several tests."""
     return Path(__file__).with_name("specs").joinpath(f"{name}.fence").read_text("utf-8")

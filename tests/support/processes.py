@@ -1,4 +1,4 @@
-"""Processes that tests start, each with a timeout, so that no test hangs."""
+"""Processes started by tests. Each has a timeout, so that no test hangs."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ COMMAND = (sys.executable, "-m", "fencepost.checker.cli.main")
 
 
 def environment(**variables: str) -> dict[str, str]:
-    """The environment of this process, extended by the package of this checkout and these
-    variables.
+    """Returns the environment of this process with these variables added, in which the package of
+    this checkout can be imported.
     """
     return {**os.environ, "PYTHONPATH": f"{ROOT / '.dev'}{os.pathsep}{ROOT}", **variables}
 
@@ -31,7 +31,7 @@ def finished(
     patience: float = PATIENCE,
     **variables: str,
 ) -> subprocess.CompletedProcess[str]:
-    """Runs a command to its end; ``text`` is its input, empty by default."""
+    """Runs a command until it ends; ``text`` is its input, empty by default."""
     return subprocess.run(
         words,
         cwd=folder,
@@ -52,9 +52,9 @@ def started(
     patience: float = PATIENCE,
     **variables: str,
 ) -> Generator[subprocess.Popen[str]]:
-    """A process that ends with the block, and after ``patience`` seconds at the latest.
+    """Starts a process that is ended with the block, and after ``patience`` seconds at the latest.
 
-    Its output is a pipe, and so are its errors by default.
+    Its standard output is a pipe, and so is its standard error by default.
     """
     process = subprocess.Popen(
         words,

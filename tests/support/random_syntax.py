@@ -1,7 +1,7 @@
-"""Random specs: texts generated from the grammar, with random spaces, comments and line breaks.
+"""Random specs generated from the grammar, with random spaces, comments and line breaks.
 
 The parser may refuse a text: the grammar is ambiguous for forms that extend far to the right, and a
-few rules are outside the grammar. Such texts are discarded.
+few rules are not part of the grammar. Such texts are discarded.
 """
 
 from __future__ import annotations
@@ -31,7 +31,9 @@ _BUDGET = 60
 
 @cache
 def rules() -> tuple[Rules, Mapping[str, int]]:
-    """The alternatives of each symbol, and the number of tokens of its shortest text."""
+    """Returns the alternatives of each symbol, and the number of tokens in the symbol's shortest
+    text.
+    """
     alternatives: dict[str, list[tuple[str, ...]]] = defaultdict(list)
     for rule in lalr.rules():
         symbols: Sequence[Any] = rule.expansion
@@ -56,7 +58,9 @@ def _size(option: Sequence[str], least: Mapping[str, int]) -> int | None:
 
 
 def _grow(symbol: str, random: Random, budget: int) -> list[str]:
-    """The tokens of a random text of ``symbol``, of approximately ``budget`` tokens at most."""
+    """Returns the tokens of a random text of ``symbol``, with approximately ``budget`` tokens at
+    most.
+    """
     alternatives, least = rules()
     if symbol[0] == "'":
         return [symbol[1:]]
@@ -72,7 +76,7 @@ def _grow(symbol: str, random: Random, budget: int) -> list[str]:
 
 
 def declaration(random: Random) -> str:
-    """A random declaration that parses, with careless layout."""
+    """Generates a random declaration that parses, with careless layout."""
     while True:
         text = _written(_grow("declaration", random, _BUDGET), random)
         if not parse(source(text))[1]:
@@ -80,7 +84,7 @@ def declaration(random: Random) -> str:
 
 
 def spec(random: Random) -> str:
-    """A random spec with comments."""
+    """Generates a random spec with comments."""
     parts = ['"""About\n  this.  """\n'] if random.random() < 0.3 else []
     for _ in range(random.randint(1, 4)):
         parts.append(_remark(random, ""))
@@ -99,7 +103,7 @@ def _remark(random: Random, indent: str) -> str:
 
 
 def _written(tokens: Sequence[str], random: Random) -> str:
-    """The text of some tokens, with random spaces, comments, and line breaks in brackets."""
+    """Joins tokens with random spaces and comments, and with line breaks inside brackets."""
     step = random.choice(("  ", "    ", "\t", " "))
     text, before, depth, level = "", "", 0, 0
     for token in [*tokens, "_NEWLINE"]:
@@ -108,7 +112,7 @@ def _written(tokens: Sequence[str], random: Random) -> str:
         elif token == "_DEDENT":
             level -= 1
         elif token == "_NEWLINE":
-            # The line that opens a block has no tokens after it.
+            # The line that opens a block has no further tokens after it.
             if before:
                 end = random.choice(("\n", "\n", "\n", "  \n", " # end\n", "#end \n", "\n\n\n"))
                 text += end + _remark(random, step * random.randint(0, level))

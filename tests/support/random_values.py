@@ -1,6 +1,6 @@
-"""Random types and values of every size, from a plain random number generator.
+"""Random types and values of every size, drawn from a plain random number generator.
 
-Extremes are likely: least and greatest numbers, empty and full collections, equal elements.
+Extremes are likely: the least and greatest numbers, empty and full collections, equal elements.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ MAX_BITS = 4_000
 
 
 def value(random: Random, kind: Type) -> Value:
-    """A value of a nonempty type."""
+    """Draws a value of a nonempty type."""
     match kind:
         case Bool():
             return random.random() < 0.5
@@ -90,7 +90,7 @@ def _length(random: Random, capacity: int) -> int:
 
 
 def narrowed(random: Random, kind: Type) -> Type:
-    """A type of the same shape whose ranges and capacities differ a little."""
+    """Draws a type of the same shape whose ranges and capacities differ a little."""
 
     def near(number: int) -> int:
         return number + random.randint(-2, 2)
@@ -121,14 +121,14 @@ class Types:
         self.name: Callable[[str], str] = name or (lambda stem: f"{stem}{next(numbers)}")
 
     def any(self) -> Type:
-        """A type of at most `MAX_BITS` bits."""
+        """Draws a type of at most `MAX_BITS` bits."""
         while True:
             kind = self._type(self.random.randint(0, 3))
             if bits(kind) <= MAX_BITS:
                 return kind
 
     def scalar(self) -> Type:
-        """A type without parts: from no bits at all to 64."""
+        """Draws a type without parts, which has between 0 and 64 bits."""
         random = self.random
         match random.randrange(8):
             case 0:
@@ -182,7 +182,7 @@ class Types:
         return Set(element, self.capacity())
 
     def _few(self, most: int) -> Type:
-        """A type with at most ``most`` values."""
+        """Draws a type with at most ``most`` values."""
         for _ in range(20):
             kind = self._type(self.random.randint(0, 2))
             if bits(kind) <= 16 and 1 <= cardinality(kind) <= most:
@@ -190,7 +190,7 @@ class Types:
         return Int(0, self.random.choice([0, 1, 3, 4, most - 2, most - 1]))
 
     def capacity(self) -> int:
-        """The capacity of a collection."""
+        """Draws the capacity of a collection."""
         return self.random.choice([0, 1, 1, 2, 2, 3, 3, 4, 7, 8, 13, 40])
 
     def _fields(self, depth: int, least: int, most: int) -> tuple[Field, ...]:

@@ -1,6 +1,7 @@
-"""Small specs with a symbolic constant, each about one fact that a search of all its values must
-record, or must refuse. The tests work out the result of each single value. The searched specs are
-in ``region_specs.txt``.
+"""Small specs with a symbolic constant, which are searched for all its values.
+
+Each is about one fact that such a search must record, or must refuse. The tests work out the result
+for every single value. The specs are in ``region_specs.txt``.
 """
 
 from __future__ import annotations
@@ -13,9 +14,10 @@ from tests.support.text_tables import blocks
 
 @dataclass(frozen=True, slots=True)
 class RegionSpec:
-    """``kind`` is the fact to record: without it some value would have another result.
+    """A spec; ``kind`` is the fact to record. If it were not recorded, some value would get a wrong
+    result.
 
-    ``regions`` are the values of each region, worked out by hand; empty if trivial.
+    ``regions`` are the values of each region, worked out by hand, or empty if they are trivial.
     """
 
     name: str

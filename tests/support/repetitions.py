@@ -1,7 +1,7 @@
-"""The repetitions and recursive rules of the grammar, and their counts in a text.
+"""The repetitions and recursive rules of the grammar, and how many times each occurs in a text.
 
-The rules are those that Lark has compiled: it turns ``*`` and ``+`` into separate rules that begin
-with themselves.
+The rules are taken from Lark after compilation, when ``*`` and ``+`` have become separate rules
+that begin with themselves.
 """
 
 from __future__ import annotations
@@ -24,8 +24,9 @@ the rule itself.
 
 @dataclass(frozen=True, slots=True)
 class _Counts:
-    """The counts of a part of a text: the number of repetitions by site; ``open`` are those of
-    lists whose rule is not complete.
+    """The number of repetitions in a part of a text, by site.
+
+    ``open`` has the numbers for lists whose rule is not complete yet.
     """
 
     closed: Mapping[Site, int]
@@ -37,13 +38,13 @@ def _symbols(rule: Rule) -> list[str]:
 
 
 def _is_generated(name: str) -> bool:
-    """Whether Lark made a rule, of a repetition or of a template."""
+    """Checks whether Lark generated a rule for a repetition or a template."""
     return name.startswith("__") or "{" in name
 
 
 @cache
 def _reachable() -> Mapping[str, frozenset[str]]:
-    """By rule: the rules that it may contain, directly or not."""
+    """Returns for each rule the rules that it may contain, directly or indirectly."""
     direct: dict[str, set[str]] = {}
     for rule in rules():
         direct.setdefault(rule.origin.name, set()).update(_symbols(rule))
@@ -62,14 +63,14 @@ def _closure(direct: Mapping[str, Iterable[str]], names: Iterable[str]) -> froze
 
 
 def _repeated(rule: Rule) -> str | None:
-    """The item of the list that a generated rule extends by one."""
+    """Returns the item by which a generated rule extends its list, or None."""
     symbols = _symbols(rule)
     extends = _is_generated(rule.origin.name) and symbols[0] == rule.origin.name
     return " ".join(symbols[1:]) if extends else None
 
 
 def _nested(rule: Rule) -> Site | None:
-    """The site of an alternative that contains its own rule and something else."""
+    """Returns the site of an alternative that contains its own rule and something else, or None."""
     name = rule.origin.name
     if _is_generated(name) or len(rule.expansion) == 1:
         return None
@@ -80,7 +81,7 @@ def _nested(rule: Rule) -> Site | None:
 
 
 def sites() -> set[Site]:
-    """Every site of the grammar."""
+    """Returns every site of the grammar."""
     generated: dict[str, set[str]] = {}
     items: dict[str, str] = {}
     for rule in rules():
@@ -99,8 +100,8 @@ def sites() -> set[Site]:
 
 
 def repetitions(text: str) -> Mapping[Site, int]:
-    """The maximal number of repetitions of each site at one place of a text without syntax
-    errors.
+    """Returns the maximal number of repetitions of each site at one place of a text that has no
+    syntax errors.
     """
     return _joined([_of_chunk(chunk.text) for chunk in chunks(lines(text))])
 
@@ -122,7 +123,7 @@ def _joined(parts: Sequence[Mapping[Any, int]]) -> dict[Any, int]:
 
 @dataclass(slots=True)
 class _Node:
-    """The interface that Lark expects of a node: a result, and an end."""
+    """The interface that Lark expects of a node: a result and an end."""
 
     children: _Counts
     end_pos: int = 0

@@ -1,7 +1,7 @@
-"""Rewrites of a spec that must not change its meaning.
+"""Rewrites a spec in ways that must not change its meaning.
 
-A second interpreter does not check the translation of the text into a model. Two equivalent texts
-do: if their results differ, elaboration is wrong about one of them.
+A second interpreter does not test how a text is translated into a model. Two equivalent texts do:
+if their results differ, one of them has been elaborated wrongly.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ TYPES = ("bool", "int", "int8", "int16", "int32", "int64", "set", "seq", "bag", 
 
 
 def rewritten(program: Program, rule: Rule) -> Program:
-    """The same spec with every expression rewritten that is evaluated in the run."""
+    """Rewrites every expression of a spec that is evaluated during the run."""
     tree = program.files.files[program.files.root]
     span = Span(tree.source, 0, 0)
     opaque = syntax.VarDecl(
@@ -63,7 +63,7 @@ def _declaration(node: syntax.Declaration, rule: Rule) -> syntax.Declaration:
 
 
 def _walk(node: N, rule: Rule) -> N:
-    """A node with its expressions rewritten, except types, names and members."""
+    """Rewrites the expressions of a node, except types, names and members."""
     kept: set[str] = set()
     if not isinstance(node, syntax.ActionDecl):
         kept = {"type", "result", "parameters"}
@@ -73,10 +73,10 @@ def _walk(node: N, rule: Rule) -> N:
         case syntax.RoleDecl() | syntax.Optional():
             kept |= {"index", "element"}
         case syntax.Entry():
-            # A constant.
+            # The key is a constant.
             kept |= {"key"}
         case syntax.Range(low, high) if _literal(low) and _literal(high):
-            # It may be a type.
+            # The range may be a type.
             return node
         case syntax.Index(syntax.Name(text=text)) if text in TYPES:
             return node
@@ -146,7 +146,7 @@ def opaque(node: syntax.Expr) -> syntax.Expr:
 
 
 def spelt_out(node: syntax.Expr) -> syntax.Expr:
-    """Operators and quantifiers, expressed by their opposites."""
+    """Expresses operators and quantifiers by their opposites."""
     match node:
         case syntax.Binary("!=", left, right):
             return _not(syntax.Binary("==", left, right, span=node.span))
@@ -155,7 +155,7 @@ def spelt_out(node: syntax.Expr) -> syntax.Expr:
         case syntax.Binary("<", left, right) if _literal(left) or _literal(right):
             return _not(syntax.Binary(">=", left, right, span=node.span))
         case syntax.Binary("<" | ">" as sign, left, right):
-            # Of two sets, neither may be a subset of the other.
+            # Neither of two sets may be a subset of the other.
             weak = "<=" if sign == "<" else ">="
             below = syntax.Binary(weak, left, right, span=node.span)
             differ = _not(syntax.Binary("==", left, right, span=node.span))
@@ -178,7 +178,7 @@ def spelt_out(node: syntax.Expr) -> syntax.Expr:
 
 
 def branching(node: syntax.Expr) -> syntax.Expr:
-    """Connectives as conditionals, unless a test of a variant matters."""
+    """Turns connectives into conditionals, except where a test of a variant matters."""
     match node:
         case syntax.Binary("and" | "or" as word, left, right) if not _tests(node):
             constant = syntax.Boolean(word == "or", span=node.span)
@@ -203,7 +203,7 @@ def branching(node: syntax.Expr) -> syntax.Expr:
 
 
 def _cheap(elements: tuple[syntax.Expr, ...]) -> bool:
-    """Whether evaluation of any subset of the elements is equivalent."""
+    """Checks that it makes no difference which of the elements are evaluated."""
     return all(_literal(e) or isinstance(e, syntax.Boolean | syntax.Nothing) for e in elements)
 
 
@@ -227,11 +227,11 @@ def _parts(node: object) -> Iterator[object]:
 
 
 class Stepwise:
-    """Statements in smaller steps. A condition on parameters becomes a guard."""
+    """Splits statements into smaller steps. A condition on parameters becomes a guard."""
 
     def action(self, node: syntax.ActionDecl) -> syntax.ActionDecl:
         choices = node.choices
-        # A received message has been removed from its channel when the body begins.
+        # When the body begins, a received message has already been removed from its channel.
         if choices is None or choices.condition is None or node.receive is not None:
             return node
         guard = syntax.Require(choices.condition, span=node.span)

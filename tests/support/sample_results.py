@@ -1,4 +1,4 @@
-"""A small model built by hand, and outcomes for it, for the tests of reports."""
+"""A small model built by hand and outcomes for it, used to test reports."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ check c:
 
 
 def span(text: str) -> Span:
-    """The span of the first occurrence of ``text`` in the sample."""
+    """Returns the span of the first occurrence of ``text`` in the sample."""
     start = SOURCE.text.index(text)
     return Span(SOURCE, start, start + len(text))
 
@@ -137,7 +137,7 @@ def check(
     generated: int | None = None,
     depth: int | None = None,
 ) -> Check:
-    """A check of the sample with these expectations."""
+    """Creates a check of the sample with these expectations."""
     counts_: tuple[tuple[Count, int | None], ...] = (
         ("states", states),
         ("generated", generated),
@@ -148,7 +148,7 @@ def check(
 
 
 def job(wanted: Check, settings: Settings | None = None) -> Job:
-    """The sample, ready to run."""
+    """Creates a job that runs the sample."""
     return Job(
         program=PROGRAM,
         check=wanted,
@@ -168,6 +168,6 @@ def outcome(
     coverage: Coverage = ALL,
     limit: Limit | None = None,
 ) -> Outcome:
-    """An outcome with 346 successors and 15 levels."""
+    """Creates an outcome with 346 successors and 15 levels."""
     statistics = Statistics(distinct, 346, 15, (), (), 0.5, 1000)
     return Outcome(verdict, findings, statistics, coverage, limit)

@@ -1,4 +1,4 @@
-"""Traces for the tests of trace formats: one with every kind of exchange, and a hostile one."""
+"""Traces that test the trace formats: one has every kind of exchange, another is hostile."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ STAYS = spec_text("stays")
 
 
 def saved(folder: Path, spec: str, *words: str) -> Path:
-    """The trace file of a check of a spec; the command must succeed."""
+    """Runs a check of a spec and returns its trace file; the command must succeed."""
     (folder / "spec.fence").write_text(spec, encoding="utf-8")
     words = ("check", "spec.fence", "--engine", "interpreter", "--trace", "t.itf.json", *words)
     ran = run(*words, folder=folder)
@@ -46,7 +46,7 @@ EVIL = (
 
 
 def hostile() -> bytes:
-    """A trace file whose texts are all from `EVIL`."""
+    """Builds a trace file whose texts are all taken from `EVIL`."""
     states: list[Any] = []
     for number in range(len(EVIL) + 1):
         evil = EVIL[number % len(EVIL)]
@@ -91,7 +91,7 @@ def hostile() -> bytes:
 
 
 def large(steps: int = 200, variables: int = 40) -> bytes:
-    """A long trace of many variables, each step between two of five roles."""
+    """Builds a long trace with many variables, in which each step is between two of five roles."""
     states: list[Any] = []
     for number in range(steps):
         meta: dict[str, Any] = {"index": number}

@@ -1,4 +1,4 @@
-"""Folders of saved searches that cannot be used."""
+"""Helpers for tests of folders with saved searches that cannot be used."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from fencepost.checker.user_key import Key, Purpose, Unusable, read_key
 
 
 def contents(folder: Path) -> dict[str, bytes]:
-    """All files below a folder."""
+    """Returns the contents of all files below a folder."""
     return {str(path): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
 def assert_refused(resumed: Callable[[Path], Ran], folder: Path, phrase: str) -> None:
-    """Requires a clear error, and that no file changes."""
+    """Requires a clear error and that no file changes."""
     before = contents(folder)
     ran = resumed(folder)
     assert ran.code == 151, ran
@@ -32,7 +32,7 @@ def assert_refused(resumed: Callable[[Path], Ran], folder: Path, phrase: str) ->
 
 
 def figures(ran: Ran) -> list[str]:
-    """The verdict and the counts."""
+    """Returns the verdict and the counts."""
     return re.findall(r"violated \w+|[\d,]+ (?:distinct|generated)", ran.stdout)
 
 
@@ -41,14 +41,16 @@ def closed(
     purpose: Purpose = Purpose.LOCAL_CHECKPOINT,
     key: Key | Unusable | None = None,
 ) -> bytes:
-    """A manifest with these notes and a valid digest. ``key`` signs it, by default the user's;
-    without a usable key it is not signed.
+    """Builds a manifest with these notes and a valid digest.
+
+    ``key`` signs the manifest; the default is the user's key. Without a usable key, the manifest is
+    not signed.
     """
     key = key or read_key()
     return Identity(0, "", {}, "", "", purpose, key, None).closed({**notes})
 
 
 def closed_before_signatures(notes: Mapping[str, Any]) -> bytes:
-    """The same in the earlier format with a CRC-32 and no signature."""
+    """Builds a manifest in the earlier format, which has a CRC-32 and no signature."""
     text = json.dumps({**notes}, sort_keys=True)
     return json.dumps({"crc32": zlib.crc32(text.encode()), "manifest": text}).encode()

@@ -1,4 +1,4 @@
-"""A naive decision procedure for scenarios, for comparison with engines."""
+"""A naive decision procedure for scenarios, with which the engines are compared."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SPEC = spec_text("scenarios")
 
 
 def staged(path: Path, text: str, name: str = "s") -> tuple[ir.Model, Scenario, program.Program]:
-    """The model of a spec's scenario, the scenario, and the spec."""
+    """Returns the model of a spec's scenario, the scenario, and the spec."""
     path.write_text(text, encoding="utf-8")
     read = program.load(path)
     (check,) = (item for item in read.scenarios if item.name == name)
@@ -26,8 +26,9 @@ def staged(path: Path, text: str, name: str = "s") -> tuple[ir.Model, Scenario, 
 
 
 def plainly(model: ir.Model, scenario: Scenario, most: int = 50_000) -> tuple[bool, int]:
-    """Whether a run matches, and the minimal number of its steps; otherwise the maximal number of
-    the scenario's steps that can be matched.
+    """Decides whether a run matches the scenario, and returns the minimal number of its steps.
+
+    If no run matches, the number is how many steps of the scenario can be matched at most.
     """
     runner, last = Runner(model), len(scenario.steps)
     level = {(result.state, 0) for result in runner.initial() if result.state is not None}

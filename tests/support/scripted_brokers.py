@@ -19,8 +19,10 @@ Sent = tuple[int, int, Any]
 
 @dataclass
 class Scripted:
-    """A cluster that answers by the name of the request; ``sent`` has the requests. Broker 1, at
-    port 9092, is coordinator and leader; a broker 2, at port 9093, leads partitions assigned to it.
+    """A cluster that answers each request by its name; ``sent`` records the requests.
+
+    Broker 1, at port 9092, is coordinator and leader. Broker 2, at port 9093, leads the partitions
+    assigned to it.
     """
 
     level: int = 2

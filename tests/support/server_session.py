@@ -25,7 +25,9 @@ PATIENCE = 45.0
 
 
 class _Errors(logging.Handler):
-    """Collects the exceptions that the server logs, except refusals by the protocol."""
+    """Collects the exceptions that the server logs, except when it refuses a request as the
+    protocol allows.
+    """
 
     def __init__(self) -> None:
         super().__init__(logging.ERROR)
@@ -44,7 +46,7 @@ class _Errors(logging.Handler):
 
 @dataclass(slots=True)
 class Session:
-    """A connection to a server. `unanswered` are the methods of requests without an answer."""
+    """A connection to a server. `unanswered` lists the methods of requests that got no answer."""
 
     requests: BinaryIO
     answers: BinaryIO
@@ -58,7 +60,7 @@ class Session:
         self._receiving.start()
 
     def close(self) -> None:
-        """Closes the connection, after the server has closed it."""
+        """Closes the connection after the server has closed it."""
         self.requests.close()
         self._receiving.join(PATIENCE)
         self.answers.close()
@@ -82,13 +84,13 @@ class Session:
         self._send({"method": method, "params": params})
 
     def ask(self, method: str, params: Mapping[str, Any]) -> int:
-        """Sends a request; returns its number."""
+        """Sends a request and returns its number."""
         self._sent += 1
         self._send({"id": self._sent, "method": method, "params": params})
         return self._sent
 
     def wait(self, numbers: Sequence[int], patience: float = PATIENCE) -> list[int]:
-        """Waits for the answers to requests; returns the numbers of those without one."""
+        """Waits for the answers to requests, and returns the numbers of those that got none."""
         end = monotonic() + patience
         while left := [number for number in numbers if number not in self.answered]:
             try:
@@ -102,7 +104,7 @@ class Session:
         return []
 
     def begin(self, folder: Path, options: Mapping[str, Any]) -> None:
-        """Opens the folder."""
+        """Opens the folder in the session."""
         uri = from_fs_path(str(folder))
         number = self.ask(
             "initialize",

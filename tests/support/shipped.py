@@ -1,6 +1,6 @@
-"""The shipped models and their checks; only a few checks of models with many.
+"""The shipped models and their checks. Of models with many checks, only a few are used.
 
-The set of tests depends on them, so their text is scanned and no model is built:
+The checks determine which tests exist, so the models' text is only scanned, and no model is built.
 `tests.models.test_shipped` compares the result of this scan with the parser's.
 """
 
@@ -37,8 +37,9 @@ LOOKED_AT = re.compile(r"^ +(?:properties:|expect violated) (.+)$", re.M)
 
 @dataclass(frozen=True, slots=True)
 class ShippedCheck:
-    """A check in source form: its engine, and the counts that it expects; ``of_behaviours`` if it
-    has temporal properties, which few engines decide.
+    """A check in source form, with its engine and the counts that it expects.
+
+    ``of_behaviours`` is set if the check has temporal properties, which few engines decide.
     """
 
     path: Path
@@ -56,13 +57,13 @@ class ShippedCheck:
         return self.counts.get("states", 0)
 
     def run(self) -> Run:
-        """The search of the check."""
+        """Returns the search of the check."""
         return run_of(self.path, self.name)
 
 
 @cache
 def checks(path: Path) -> tuple[ShippedCheck, ...]:
-    """The checks of a model, in the order of its text."""
+    """Returns the checks of a model in textual order."""
     text = path.read_text(encoding="utf-8")
     behaviours = set(BEHAVIOURS.findall(text))
     return tuple(
@@ -79,14 +80,16 @@ def checks(path: Path) -> tuple[ShippedCheck, ...]:
 
 
 def _looked_at(body: str, behaviours: set[str]) -> set[str]:
-    """The properties that a check names, or all if it names none."""
+    """Returns the properties that a check names, or all of them if it names none."""
     named = LOOKED_AT.search(body)
     return behaviours if named is None else set(named[1].split(", "))
 
 
 def quick(path: Path, most: int | None = None) -> list[ShippedCheck]:
-    """The checks of a model that are not slow, have no temporal properties and count states, with
-    at most ``most`` states if given.
+    """Returns the checks of a model that are not slow, have no temporal properties and count
+    states.
+
+    If ``most`` is given, they have at most this many states.
     """
     return [
         check
@@ -99,7 +102,7 @@ def quick(path: Path, most: int | None = None) -> list[ShippedCheck]:
 
 
 def has_many_checks(path: Path) -> bool:
-    """Whether the checks of a model run similar code with different constants."""
+    """Checks whether the checks of a model run similar code with different constants."""
     return path.parent.name == "kafka"
 
 
@@ -118,14 +121,18 @@ def is_port(path: Path) -> bool:
 
 
 def a_few(path: Path, chosen: Sequence[T], count: int) -> Sequence[T]:
-    """All of the checks, or if a model has many at most ``count`` of them, evenly spaced."""
+    """Returns all the checks, or at most ``count`` of them, evenly spaced, if the model has
+    many.
+    """
     if not has_many_checks(path) or len(chosen) <= count:
         return chosen
     return [chosen[(2 * number + 1) * len(chosen) // (2 * count)] for number in range(count)]
 
 
 def turn(chosen: Sequence[T], number: int, of: int = 2) -> Sequence[T]:
-    """Every second, or every ``of``-th, if several tests share the models or examples; all with
-    ``FENCEPOST_TURNS=all``.
+    """Returns every second element, or every ``of``-th, for tests that share the models or
+    examples.
+
+    With ``FENCEPOST_TURNS=all``, returns all elements.
     """
     return chosen if everything("TURNS") else chosen[number::of]

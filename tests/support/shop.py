@@ -1,4 +1,4 @@
-"""A shop and its hand-written recordings: every form of a rule, and messages that wait."""
+"""A shop with hand-written recordings, which covers every form of a rule and messages that wait."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""The command on a very slow file system, where reading one file takes 40 seconds.
+"""Runs the command on a very slow file system, where reading one file takes 40 seconds.
 
-`FENCEPOST_SLOW_FILE` is a pattern for the path of this file. Its first read writes `READING` on
-standard error.
+`FENCEPOST_SLOW_FILE` is a pattern for the path of this file. When the file is first read, `READING`
+is written to standard error.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ PAUSE_SECONDS = 0.05
 
 
 class SlowFile(RawIOBase):
-    """A file that returns a small part for each read, after a pause."""
+    """A file that pauses before each read and then returns only a small part."""
 
     def __init__(self, file: BufferedReader, part_bytes: int) -> None:
         self._file = file

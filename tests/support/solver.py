@@ -1,5 +1,5 @@
 # pyright: basic
-"""Z3 itself, for the tests of engines with a solver."""
+"""Runs Z3 directly, for the tests of engines that use a solver."""
 
 from __future__ import annotations
 
@@ -7,6 +7,6 @@ import z3
 
 
 def answers(script: str) -> list[str]:
-    """Z3's output for a script in SMT-LIB 2, word by word."""
+    """Returns Z3's output for a script in SMT-LIB 2, word by word."""
     context = z3.Context()
     return str(z3.Z3_eval_smtlib2_string(context.ref(), script)).split()

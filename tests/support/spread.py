@@ -1,9 +1,10 @@
 # pyright: basic
-"""A replacement of Spark in this process: RDDs are lists, and tasks run one after the other.
+"""Replaces Spark within this process: RDDs are lists, and tasks run one after the other.
 
-Everything else is the code of a cluster: the engine, its loop over levels, the tasks and their
-tables. So thousands of searches can be spread over partitions in the time of a few Spark jobs. With
-`Faults`, tasks are aborted, run twice and lost, and blocks are lost, as on an unreliable cluster.
+Everything else is the code that runs on a cluster: the engine, its loop over levels, the tasks and
+their tables. Thousands of searches can therefore be spread over partitions in the time of a few
+Spark jobs. With `Faults`, tasks are aborted, run twice and lost, and blocks are lost, as on an
+unreliable cluster.
 """
 
 from __future__ import annotations
@@ -39,9 +40,10 @@ LENGTH = struct.Struct("<I")
 
 @dataclass
 class Faults:
-    """Injected faults: percentages of tasks that are aborted, complete but are lost, and find their
-    blocks gone; each at most ``most`` times in a search, which would give up otherwise. ``met``
-    counts the faults.
+    """Injected faults, as percentages of tasks.
+
+    Tasks are aborted, complete but are lost, or find their blocks gone. Each fault happens at most
+    ``most`` times in a search, which would otherwise give up. ``met`` counts the faults.
     """
 
     seed: int = 0
@@ -55,7 +57,7 @@ class Faults:
         self.random = random.Random(self.seed)
 
     def strikes(self, name: str, percent: int) -> bool:
-        """Whether the fault happens now."""
+        """Decides whether the fault happens now."""
         often = self.met.get(name, 0) >= self.most
         struck = not often and self.random.randrange(100) < percent
         if struck:
@@ -64,7 +66,7 @@ class Faults:
 
 
 class Accumulator:
-    """The sum over successful tasks."""
+    """A sum to which only successful tasks contribute."""
 
     def __init__(self, spark: Here, value: Any, param: Any) -> None:
         self.value = value
@@ -72,7 +74,7 @@ class Accumulator:
         self._param = param
 
     def add(self, term: Any) -> None:
-        """Adds a task's term, once it has succeeded."""
+        """Adds the term of a task once the task has succeeded."""
         self._spark.added.append((self, pickle.dumps(term)))
 
     def take(self, term: bytes) -> None:
@@ -80,7 +82,7 @@ class Accumulator:
 
 
 class Rdd:
-    """``make`` computes the elements of a partition, each time from scratch."""
+    """An RDD; ``make`` computes the elements of a partition from scratch each time."""
 
     def __init__(self, spark: Here, count: int, make: Callable[[int], Iterable[Any]]) -> None:
         self.spark = spark
@@ -90,12 +92,12 @@ class Rdd:
         self._made: set[int] = set()
 
     def at(self, partition: int) -> list[Any]:
-        """The elements of a partition."""
+        """Returns the elements of a partition."""
         if self._kept is None:
             return [*self._make(partition)]
         if partition not in self._kept:
             if partition in self._made:
-                # Like `localCheckpoint`, which forgets the lineage.
+                # This is how `localCheckpoint` behaves, since it forgets the lineage.
                 raise PySparkRuntimeError("Checkpoint block rdd_1_1 not found!")
             self._kept[partition] = [*self._make(partition)]
             self._made.add(partition)
@@ -115,7 +117,9 @@ class Rdd:
     def mapPartitionsWithIndex(  # noqa: N802
         self, task: Callable[[int, Iterable[Any]], Iterable[Any]], _: bool = False
     ) -> Rdd:
-        """Like RDD's method. A task's additions to accumulators count if it succeeds."""
+        """Works like the RDD method. What a task adds to accumulators counts only if the task
+        succeeds.
+        """
         return Rdd(
             self.spark, self.count_of_partitions, lambda n: self.spark.tried(task, n, self.at(n))
         )
@@ -124,7 +128,7 @@ class Rdd:
         return self.mapPartitionsWithIndex(lambda _, elements: task(elements))
 
     def saveAsNewAPIHadoopFile(self, url: str, *_: object, **__: object) -> None:  # noqa: N802
-        """Writes a file for each nonempty partition."""
+        """Writes one file for each nonempty partition."""
         Path(url).mkdir(parents=True)
         for n in range(self.count_of_partitions):
             data = b"".join(LENGTH.pack(len(value)) + value for _, value in self.at(n))
@@ -142,7 +146,7 @@ class Rdd:
 
 
 class Here:
-    """A replacement of `SparkContext`."""
+    """A replacement for `SparkContext`."""
 
     uiWebUrl = None  # noqa: N815
 
@@ -175,7 +179,7 @@ class Here:
         return Rdd(self, count, lambda n: elements[n * size : (n + 1) * size])
 
     def sequenceFile(self, urls: str, *_: object, minSplits: int) -> Rdd:  # noqa: N802, N803
-        """The elements of files, one partition for each."""
+        """Reads the elements of files into one partition per file."""
         files = urls.split(",")
 
         def make(partition: int) -> list[tuple[int, bytearray]]:
@@ -191,7 +195,7 @@ class Here:
         return Rdd(self, len(files), make)
 
     def union(self, parts: Sequence[Rdd]) -> Rdd:
-        """Partition by partition, as for RDDs with the same partitioner."""
+        """Joins RDDs partition by partition, as Spark does if they have the same partitioner."""
         counts = {part.count_of_partitions for part in parts}
         assert len(counts) == 1
         return Rdd(
@@ -199,7 +203,7 @@ class Here:
         )
 
     def sent(self, keyed: Rdd, count: int) -> Rdd:
-        """Each element in the partition that the preceding element names."""
+        """Sends each element to the partition that the preceding element names."""
         files: list[list[bytes]] = []
 
         def make(partition: int) -> list[bytes]:
@@ -219,7 +223,7 @@ class Here:
         partition: int,
         elements: list[Any],
     ) -> list[Any]:
-        """The result of a task's first successful attempt."""
+        """Returns the result of a task's first successful attempt."""
         faults = self.faults
         while faults.strikes("given up", faults.given_up):
             # The input ends early, and the rest of the output is not consumed.
@@ -245,7 +249,7 @@ class Here:
 
 
 class Folder:
-    """A replacement of a folder in Hadoop."""
+    """A replacement for a folder in Hadoop."""
 
     def __init__(self, _: Here, url: str) -> None:
         self.url = url
@@ -276,8 +280,8 @@ class Folder:
 
 @contextmanager
 def compressed_from(states: int) -> Generator[None]:
-    """Within the block, tables on Spark are compressed from this number of states on, even if these
-    share little.
+    """Makes tables on Spark compress their states within the block once they have this many, even
+    if the states share little.
     """
     with (
         mock.patch.object(levels, "SAMPLE", states),
@@ -293,8 +297,9 @@ def here(
     faults: Faults | None = None,
     settings: dict[str, str] | None = None,
 ) -> Generator[Here]:
-    """Within the block, the engine `spark` does all its work in this process; ``code`` builds the
-    machine code for tasks from LLVM's text.
+    """Makes the engine `spark` do all its work in this process for the duration of the block.
+
+    ``code`` builds the machine code for tasks from LLVM's text.
     """
     spark = Here(faults, settings)
     with ExitStack() as stack, TemporaryDirectory() as folder:

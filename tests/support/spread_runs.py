@@ -1,7 +1,7 @@
-"""Whole runs of the engine spark within this process, compared with the interpreter.
+"""Runs the engine spark within this process and compares its results with the interpreter's.
 
-``python -m tests.support.spread_runs FIRST COUNT`` runs the random specs of these numbers and
-reports progress; with ``--cluster local[2]``, one run of each goes through Spark itself.
+``python -m tests.support.spread_runs FIRST COUNT`` runs the random specs with these numbers and
+reports progress. With ``--cluster local[2]``, one run of each spec goes through Spark itself.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ RECENT_BYTES = 1 << 12
 
 @dataclass(slots=True)
 class Tally:
-    """The numbers of specs and runs so far, and their results."""
+    """Counts the specs and runs so far, and their results."""
 
     specs: int = 0
     runs: int = 0
@@ -61,7 +61,7 @@ class Tally:
 
 
 class _Constrained(Growing):
-    """A spec with a likely additional constraint, or with one that is always true."""
+    """A random spec with an additional constraint, which is likely to hold or always true."""
 
     always = False
 
@@ -78,7 +78,10 @@ class _Unconstrained(_Constrained):
 
 
 def grown(seed: int) -> str:
-    """A random spec: two out of three have a constraint, and in one of these it is always true."""
+    """Generates a random spec.
+
+    Two out of three specs have a constraint, and in one of these two it is always true.
+    """
     drawing = Drawing.by_chance(seed)
     risk = drawing.pick([0, 2, 6, 12])
     kind = (Growing, _Constrained, _Unconstrained)[seed % 3]
@@ -86,7 +89,9 @@ def grown(seed: int) -> str:
 
 
 def runs(run: Run) -> Iterator[Run]:
-    """The searches of a check: complete, some with limits, and beyond the first problem."""
+    """Yields the searches of a check: complete, with limits, and continuing after the first
+    problem.
+    """
     run = bounded(run, MAX_STATES)
     # A limit that no search reaches must not change the results.
     yield run.within(max_states=MANY)
@@ -96,8 +101,9 @@ def runs(run: Run) -> Iterator[Run]:
 
 
 def assert_spread(text: str, seed: int, tally: Tally, cluster: Cluster | None = None) -> None:
-    """Runs all checks of a spec, each with a random number of partitions, as many tasks or fewer,
-    and a random level of the handover.
+    """Runs all checks of a spec on a random number of partitions, with as many tasks or fewer.
+
+    The level of the handover is random as well.
     """
     chance = random.Random(seed)
     tally.specs += 1
@@ -105,7 +111,7 @@ def assert_spread(text: str, seed: int, tally: Tally, cluster: Cluster | None = 
         codes = Codes(check.model, chance.choice((1, 2, 3, MANY)), chance.choice((True, False)))
         searches = [*runs(check)]
         if cluster is not None:
-            # A job of Spark takes as long as a hundred runs in this process.
+            # A Spark job takes as long as a hundred runs in this process.
             searches = [chance.choice(searches)]
         for run in searches:
             partitions = chance.choice((1, 2, 3, 7))
@@ -133,7 +139,9 @@ def assert_spread(text: str, seed: int, tally: Tally, cluster: Cluster | None = 
 
 
 def _resumed(codes: Codes, run: Run, chance: random.Random, tally: Tally, where: str) -> None:
-    """A search that saves every level, and one that resumes from any of them."""
+    """Compares a search that saves every level, and another that resumes from one of these
+    levels.
+    """
     expected = run.by("interpreter")
     with TemporaryDirectory() as folder:
         cluster = Cluster(partitions=chance.choice((1, 3)))
@@ -155,8 +163,10 @@ def behind(level: int) -> Callable[[Explorer], bool]:
 
 
 class Codes:
-    """Machine code for a model, built once for each set of properties; ``tasks`` is the maximal
-    number per stage; with ``together``, successors are exchanged through files, as on one machine.
+    """The machine code for a model, built once for each set of properties.
+
+    ``tasks`` is the maximal number per stage. With ``together``, successors are exchanged through
+    files, as on one machine.
     """
 
     def __init__(self, model: Model, tasks: int = MANY, together: bool = True) -> None:
@@ -165,11 +175,11 @@ class Codes:
         self._made: dict[frozenset[int], tuple[build.Code, Sizes]] = {}
 
     def by(self, engine: Engine, run: Run, faults: Faults | None = None) -> Observed:
-        """The observation by the engine, in this process."""
+        """Returns the observation by the engine in this process."""
         return summary(self._model, self.outcome(engine, run, faults))
 
     def outcome(self, engine: Engine, run: Run, faults: Faults | None = None) -> Outcome:
-        """The engine's outcome."""
+        """Returns the engine's outcome in this process."""
         if run.properties not in self._made:
             layout = Layout(self._model)
             compilation, sizes = translated(self._model, layout, run.properties, RECENT_BYTES)

@@ -1,7 +1,7 @@
 """Compares generated code with the interpreter, state by state, in everything that a search uses.
 
-Besides the reachable states it examines random ones: every state of the right types has a meaning,
-and full collections and greatest numbers are rare among the reachable ones.
+It examines random states besides the reachable ones: every state of the right types has a meaning,
+and full collections and greatest numbers are rare among the reachable states.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ MAX_UNIVERSE = 256
 
 @dataclass(frozen=True, slots=True)
 class Extent:
-    """The extent of a comparison: numbers of reachable states, of random ones, and of all
-    successors.
+    """The extent of a comparison: how many reachable states, random states and successors it
+    covers.
     """
 
     reached: int = 60
@@ -49,11 +49,11 @@ class Extent:
 
 
 class Oracle(Protocol):
-    """The interpreter's answers about a model, in the terms of `NativeSteps`."""
+    """The interpreter's answers about a model, in the form that `NativeSteps` uses."""
 
     def initial(self) -> Steps: ...
     def expand(self, state: State, most: int) -> Steps | None:
-        """None if there are more than ``most`` steps and failures; then nothing is counted."""
+        """Returns None, and counts nothing, if there are more than ``most`` steps and failures."""
         ...
 
     def examine(self, state: State) -> Examined: ...
@@ -61,7 +61,7 @@ class Oracle(Protocol):
     def check_step(self, state: State, after: State) -> list[Place]: ...
 
     def counted(self) -> tuple[frozenset[int], dict[int, int]]:
-        """Coverage marks and refusals so far."""
+        """Returns the coverage marks and the refusals so far."""
         ...
 
 
@@ -72,17 +72,17 @@ def agree(
     guarded: bool = False,
     interpreter: Oracle | None = None,
 ) -> int:
-    """Compares the two; returns the number of examined states.
+    """Compares generated code with the interpreter, and returns the number of examined states.
 
-    ``model`` should come from `probing`. Raises `AssertionError` if they differ, or if the code
-    makes a forbidden access (with ``guarded``), and `Unsupported`.
+    ``model`` should come from `probing`. Raises `AssertionError` if the two differ or if the code
+    makes a forbidden access (with ``guarded``). Also raises `Unsupported`.
     """
     return _Comparison(model, extent, seed, guarded, interpreter or Interpreter(model)).run()
 
 
 def probing(model: ir.Model) -> ir.Model:
-    """The model with a property for some actions, also with some first choices: whether it is
-    enabled.
+    """Adds properties to a model that ask whether an action is enabled, for some of its actions,
+    with and without some of their first choices.
     """
     tests: list[ir.Expr] = []
     for number, action in enumerate(model.actions):
@@ -101,10 +101,12 @@ def probing(model: ir.Model) -> ir.Model:
 
 
 def comparing(model: ir.Model, seed: int) -> ir.Model:
-    """The model with properties that compare each variable with a value, with its next value, and
-    with a type of other ranges; and integers with an interval. The language orders only integers,
-    the core all values. Membership in an interval is two comparisons in a spec, and membership in
-    a type is known. Unless actions receive messages, failures of all guards count like those of
+    """Adds properties to a model that exercise comparisons which specs do not contain.
+
+    They compare each variable with a value, with its next value and with a type of other ranges,
+    and integers also with an interval. The language orders only integers, but the core orders all
+    values. In a spec, membership in an interval becomes two comparisons, and membership in a type
+    is known. Unless actions receive messages, failures of all guards count like those of
     capacities.
     """
     random, origin = Random(seed), model.actions[0].span
@@ -135,13 +137,13 @@ def comparing(model: ir.Model, seed: int) -> ir.Model:
                 ask(PropertyKind.REACHABLE, ir.Contains(universe, before))
     guards = model.guards
     if all(guard.kind != "message" for guard in guards):
-        # Generated code does not try actions without a message.
+        # Generated code does not try actions that have no message to receive.
         guards = tuple(replace(guard, kind="capacity") for guard in guards)
     return replace(model, properties=(*model.properties, *more), guards=guards)
 
 
 def _leading(statement: ir.Statement) -> Iterator[ir.Pick]:
-    """The choices at the beginning of an action."""
+    """Yields the choices at the beginning of an action."""
     match statement:
         case ir.Pick(body=body):
             yield statement
@@ -161,7 +163,7 @@ class _Comparison:
         self.random = Random(seed)
         self.guarded = guarded
         self.interpreter = interpreter
-        # Guarded code is slow, and LLVM must not optimize it by undefined behaviour.
+        # Guarded code is slow, and LLVM must not optimize it on the basis of undefined behaviour.
         everything = frozenset(range(len(model.properties)))
         self.native = NativeSteps(model, everything, 0 if guarded else 2, guarded)
         self.seen: list[State] = []
@@ -198,7 +200,7 @@ class _Comparison:
         return len(self.seen) < most and self.steps < self.extent.steps
 
     def look_at(self, state: State) -> list[State]:
-        """Compares everything about a state; returns its successors."""
+        """Compares everything about a state, and returns its successors."""
         interpreter, native = self.interpreter, self.native
         self.seen.append(state)
         answer = interpreter.expand(state, native.most_notes)
@@ -234,7 +236,7 @@ class _Comparison:
 
 
 class Interpreter:
-    """The interpreter itself (see `Oracle`)."""
+    """Answers by means of the interpreter itself (see `Oracle`)."""
 
     def __init__(self, model: ir.Model) -> None:
         self.model = model
@@ -278,7 +280,7 @@ class Interpreter:
                 problems.append((self.slots.violation(number), 0))
         reached = [n for n in self._numbers("reachable") if self._truth(n, state, problems)]
         for number in self._numbers("predicate"):
-            # The predicates of temporal properties: here only their marks and failures count.
+            # Here only the marks and failures of the predicates in temporal properties count.
             self._truth(number, state, problems)
         return inside, problems, frozenset(reached)
 
@@ -314,7 +316,9 @@ class Interpreter:
 
 
 class Tape:
-    """The interpreter's answers in one comparison, replayed in others of the same model."""
+    """Records the interpreter's answers in one comparison and replays them in others of the same
+    model.
+    """
 
     def __init__(self, source: Oracle) -> None:
         self._source: Oracle | None = source
@@ -322,7 +326,7 @@ class Tape:
         self._place = 0
 
     def rewind(self) -> None:
-        """From now on, only replays recorded answers."""
+        """Starts to replay the recorded answers; the interpreter is not asked again."""
         self._source = None
         self._place = 0
 

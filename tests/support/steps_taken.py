@@ -1,4 +1,4 @@
-"""Traces given by the titles of their steps."""
+"""Builds traces from the titles of their steps."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from fencepost.spec.semantics.stepper import Runner
 
 
 def walk(model: Model, *titles: str) -> Trace:
-    """The trace with these steps, given by their titles."""
+    """Returns the trace with these steps, given by their titles."""
     runner = Runner(model)
     first = next(iter(runner.initial()))
     steps = [Step(None, first.choices, first.state)]

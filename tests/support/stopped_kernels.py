@@ -1,4 +1,4 @@
-"""Limits and signals that take effect while a chosen kernel call runs."""
+"""Applies limits and signals while a chosen kernel call runs."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ SECONDS_TO_ARRIVE = 5.0
 
 
 class _Timer:
-    """A timer that fires only when the test says so."""
+    """A timer that fires only when the test makes it fire."""
 
     armed: ClassVar[list[_Timer]] = []
 
@@ -56,11 +56,11 @@ def _stopped_after(
 
 
 class KernelCalls:
-    """Counts the kernel calls of a run; during call ``number`` (from 1; 0: never) the run is
-    stopped. ``within`` is a class and its method; only calls during that method count.
+    """Counts the kernel calls of a run, and stops the run during call ``number``.
 
-    ``stopped`` is set if there was something to stop the run, and ``known`` if a violation had been
-    reported before the stop.
+    The first call has number 1; with 0, the run is never stopped. ``within`` is a class and its
+    method: then only the calls during that method count. ``stopped`` is set if there was something
+    to stop the run, and ``known`` if a violation had been reported before the stop.
     """
 
     def __init__(self, kind: str, number: int, within: tuple[type, str] | None = None) -> None:
@@ -76,7 +76,7 @@ class KernelCalls:
 
     @contextmanager
     def counted(self) -> Generator[None]:
-        """Counts, and stops, the runs within the block."""
+        """Counts the kernel calls of runs within the block, and stops the runs."""
         _Timer.armed.clear()
         load, take_memory = build.load, memory.Memory.__init__
 

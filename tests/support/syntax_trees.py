@@ -1,4 +1,4 @@
-"""Short forms of surface trees and problems, for tests of the front end."""
+"""Writes syntax trees and problems in a short form, for tests of the front end."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def source(text: str) -> Source:
 
 
 def tree(text: str) -> File:
-    """The tree of a text without syntax errors."""
+    """Parses a text that has no syntax errors."""
     file, problems = parse(source(text))
     assert not problems, "\n".join(map(str, problems))
     return file
@@ -27,7 +27,9 @@ def problems(text: str) -> tuple[Problem, ...]:
 
 
 def dump(value: Any) -> str:
-    """``Binary(+ a Integer(1))`` and the like: names, numbers and words are unchanged."""
+    """Writes a tree as ``Binary(+ a Integer(1))`` and the like; names, numbers and words are
+    unchanged.
+    """
     match value:
         case Name(text=text):
             return text
@@ -51,7 +53,7 @@ def dump(value: Any) -> str:
 
 
 def problem_line(problem: Problem) -> str:
-    """``F101 2:5 message``."""
+    """Writes a problem as ``F101 2:5 message``."""
     if problem.span is None:
         return f"{problem.code} {problem.message}"
     line, column = problem.span.source.position(problem.span.start)

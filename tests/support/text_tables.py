@@ -1,4 +1,6 @@
-"""Tables of texts in files: ``=== heading``, ``=> expected; parts``, and the text."""
+"""Reads tables of texts from files. An entry has the lines ``=== heading`` and ``=> expected;
+parts``, and its text.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,9 @@ from typing import TypeAlias
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """The heading is ``name: rest``; ``expected`` are the parts of a line ``=>``, if it has one."""
+    """An entry with the heading ``name: rest``; ``expected`` has the parts of its ``=>`` line, if
+    there is one.
+    """
 
     name: str
     rest: str
@@ -18,7 +22,7 @@ class Block:
 
 
 def blocks(path: Path) -> list[Block]:
-    """The texts of a file, in order; text before the first heading is a comment."""
+    """Returns the texts of a file, in order; text before the first heading is a comment."""
     return [_block(part) for part in path.read_text(encoding="utf-8").split("\n=== ")[1:]]
 
 
@@ -36,12 +40,12 @@ Row: TypeAlias = tuple[str, ...]
 
 
 def tables(path: Path) -> dict[str, list[Row]]:
-    """The tables of the file next to a module with the module's name, without ``test_``.
+    """Reads the tables in the file that is next to a module and has its name without ``test_``.
 
     A line is a row: a text, followed after `` => `` by the expected parts, separated by ``; ``. The
-    heading of a table has the number of parts, so that the last one may contain ``; ``; an empty
-    last part is left out with its separator. A text continues in lines that begin with ``| ``, and
-    ``# `` begins a comment.
+    heading of a table gives the number of parts, so that the last one may contain ``; ``; if the
+    last part is empty, it is left out with its separator. A text continues in lines that begin with
+    ``| ``, and ``# `` begins a comment.
     """
     blocks_ = blocks(path.with_name(path.stem.removeprefix("test_") + ".txt"))
     return {block.name: _rows(block.text, int(block.rest)) for block in blocks_}

@@ -1,8 +1,8 @@
-"""TLC, which judges the output of `fencepost export`.
+"""Runs TLC, which judges the output of `fencepost export`.
 
-It runs on Java, and Maven downloads it. If either is missing, the tests that need it are not
-collected (see ``conftest.py``). With FENCEPOST_TLC=1, which `.ci/run` sets, they are collected and
-fail instead.
+TLC runs on Java, and Maven downloads it. If either is missing, the tests that need it are not
+collected (see ``conftest.py``). With FENCEPOST_TLC=1, which `.ci/run` sets, the tests are always
+collected, and fail if something is missing.
 """
 
 from __future__ import annotations
