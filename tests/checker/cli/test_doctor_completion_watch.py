@@ -27,7 +27,7 @@ WORKS = "var x: 0..3 = 0\naction up: require x < 3; x += 1\nterminal: x == 3\n"
 
 
 def commands(group: click.Group, words: tuple[str, ...] = ()) -> list[tuple[str, ...]]:
-    """The full command line of each command."""
+    """Returns the full command line of each command, including those of nested groups."""
     lines: list[tuple[str, ...]] = []
     context = click.Context(group)
     for name in group.list_commands(context):
@@ -49,7 +49,7 @@ def test_help_fits_on_a_screen(words: tuple[str, ...], tmp_path: Path) -> None:
 
 
 def test_help_of_check_names_every_option(tmp_path: Path) -> None:
-    """Includes options documented elsewhere than in the list."""
+    """This includes the options that the help documents outside its list of options."""
     done = run("check", "--help", folder=tmp_path)
     names = {name for option in check.params for name in option.opts if "--" in name}
     assert {name for name in names if name not in done.stdout.replace(",", " ").split()} == set()
@@ -104,7 +104,7 @@ def test_doctor_notices_a_wrong_engine(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def complete(words: str) -> list[str]:
-    """The completions that bash receives with the cursor at the end of ``words``."""
+    """Returns the completions that bash receives with the cursor at the end of ``words``."""
     done = finished(
         *COMMAND,
         _FENCEPOST_COMPLETE="bash_complete",
@@ -152,7 +152,7 @@ def test_names_of_the_spec_on_the_line_are_completed(words: str, completions: st
 
 
 class User:
-    """A user who does one deed per polling interval, then interrupts the watch."""
+    """A simulated user who performs one action per polling interval, then interrupts the watch."""
 
     def __init__(self, *deeds: Callable[[], object]) -> None:
         self.deeds = list(deeds)
@@ -178,7 +178,9 @@ def specs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def runs(
     specs: Path, user: User, *, whole: bool = False, timeout: float | None = None
 ) -> list[list[str]]:
-    """The names of the specs of each run, until the user interrupts."""
+    """Watches the specs until the user interrupts, and returns the names of the specs of each
+    run.
+    """
     checked: list[list[str]] = []
 
     def run(request: Request) -> int:
@@ -218,7 +220,7 @@ def test_changed_specs_run_again(specs: Path) -> None:
 
 
 def test_a_spec_that_takes_too_long_to_read_is_still_watched(specs: Path) -> None:
-    """A spec that was not read in time has unknown imports, so only its own changes rerun it."""
+    """If a spec was not read in time, its imports are unknown, so only its own changes rerun it."""
     user = User(appended(specs / "one.fence"), appended(specs / "two.fence"))
     assert runs(specs, user, timeout=1e-9) == [["models"], ["one.fence"], ["two.fence"]]
     assert runs(specs, User(appended(specs / "part.fence")), timeout=1e-9) == [

@@ -1,6 +1,6 @@
-"""Input files of commands, replaced by special, dangling or oversized files.
+"""Commands whose input files are replaced by special, dangling or oversized files.
 
-A FIFO is tested in a separate process, so that a command that waits fails the test.
+A FIFO is tested in a separate process, so that a command that waits for it fails the test.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ SECONDS = 30
 STATES = "saved/s-c/states-*"
 
 INPUTS: dict[str, tuple[tuple[str, ...], int, str]] = {
-    # A file, then the command that reads it, its exit code and the problem code.
+    # Each entry maps a file to the command that reads it, the exit code and the problem code.
     "saved/s-c/manifest.json": (("check", "s.fence", "--resume", "saved"), 151, "F035"),
     STATES: (("check", "s.fence", "--resume", "saved"), 151, "F035"),
     "r.jsonl": (("conform", "map.fence", "r.jsonl"), 151, "F047"),
@@ -71,9 +71,9 @@ HOSTILE: dict[str, Callable[[Path], None]] = {
     "dangling": lambda path: path.symlink_to("gone"),
 }
 OTHERWISE = {
-    # A recording and a spec may be directories; these are empty.
+    # A recording or a spec may be a directory, but these directories are empty.
     ("u.fence", "folder"): (151, "F025"),
-    # An oversized module exists, and has its own problem code.
+    # An oversized module counts as existing, and has its own problem code.
     ("lib.fence", "oversized"): (151, "F005"),
     ("modules/lib.fence", "oversized"): (151, "F005"),
 }
@@ -114,8 +114,8 @@ def test_a_hostile_file(name: str, hostile: str, prepared: Path, tmp_path: Path)
 
 @pytest.mark.parametrize(("empty", "code"), [(True, 0), (False, 151)])
 def test_nothing_to_resume(empty: bool, code: int, prepared: Path, tmp_path: Path) -> None:
-    """A directory without a checkpoint yields a note, as in a first build; a missing one is an
-    error.
+    """Resuming from an empty directory, as in a first build, yields a note; a missing directory is
+    an error.
     """
     if empty:
         (tmp_path / "saved").mkdir()
@@ -127,7 +127,7 @@ def test_nothing_to_resume(empty: bool, code: int, prepared: Path, tmp_path: Pat
 
 
 def test_a_broker_that_announces_more_than_it_sends(tmp_path: Path) -> None:
-    """The client library allocates the announced size, so the size must be checked first."""
+    """The client library allocates the announced size, so the command must check the size first."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         broker = threading.Thread(target=_announce, args=(server,), daemon=True)
         broker.start()

@@ -120,7 +120,7 @@ def test_a_terminal_shows_colours_unless_they_are_refused(
 
 
 def steady(text: str) -> str:
-    """The report without its durations."""
+    """Returns the report with its durations replaced by a placeholder."""
     return re.sub(r" +[\d.]+ s\b", " N s", text)
 
 
@@ -405,7 +405,7 @@ def test_nothing_heavy_is_loaded(engine: str, tmp_path: Path) -> None:
     if engine != "bmc":
         heavy |= {"z3", "pyspark", "py4j"}
     assert not loaded & heavy
-    # Of rich, only the measuring of text is loaded, neither its console nor its progress bars.
+    # Of rich, only the text measurement is loaded, not the console or the progress bars.
     measuring = ("rich.cells", "rich._extension", "rich._unicode_data")
     assert not [
         module
@@ -413,7 +413,7 @@ def test_nothing_heavy_is_loaded(engine: str, tmp_path: Path) -> None:
         if module.startswith("rich.") and not module.startswith(measuring)
     ]
     assert ("llvmlite" in loaded) == (engine == "local")
-    # Nor are the packages of other commands loaded.
+    # The packages of other commands are not loaded either.
     ours = {
         ".".join(module.split(".")[1:3]) for module in loaded if module.startswith("fencepost.")
     }

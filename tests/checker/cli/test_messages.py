@@ -1,7 +1,7 @@
-"""Messages that must name the real cause: a table of commands and their output.
+"""Messages must name the real cause: a table of commands with their expected output.
 
-Each row once misled a user. Braces have no special meaning; a text with a leading ``!`` must be
-absent.
+The message of each row once misled a user. Braces in the table have no special meaning. A text with
+a leading ``!`` must not occur in the output.
 """
 
 from __future__ import annotations

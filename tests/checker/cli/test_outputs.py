@@ -1,4 +1,4 @@
-"""Unwritable output: a clear error, the right exit code, and no partial files."""
+"""Unwritable output leads to a clear error and the right exit code, and leaves no partial files."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def full(stack: ExitStack) -> TextIO | None:
     file = open("/dev/full", "w", encoding="utf-8")  # noqa: SIM115
 
     def close() -> None:
-        # The buffered remainder is lost, as it is when a process ends.
+        # The buffered data is lost, just as when a process ends.
         with suppress(OSError):
             file.close()
 

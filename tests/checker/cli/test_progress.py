@@ -1,4 +1,4 @@
-"""Progress lines: none for short runs, a limited rate, and never on stdout."""
+"""Progress lines are absent in short runs, limited in rate, and never written to stdout."""
 
 from __future__ import annotations
 

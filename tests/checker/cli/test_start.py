@@ -27,7 +27,7 @@ sys.meta_path.insert(0, Finder())
 from fencepost.checker.cli.start import entry
 entry()
 """
-"""Runs the command, and sends itself a signal when a certain module is imported."""
+"""A program that runs the command and sends itself a signal when a given module is imported."""
 SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP")
 
 
@@ -53,7 +53,7 @@ def test_an_interrupt_while_a_module_is_loaded(
     tmp_path: Path, module: str, words: list[str]
 ) -> None:
     (tmp_path / "s.fence").write_text(SPEC, encoding="utf-8")
-    # Each module gets one of the signals; the first module gets all.
+    # Each module is tested with one of the signals, and `cli.main` with all of them.
     numbers = SIGNALS if module.endswith("cli.main") else [SIGNALS[len(module) % len(SIGNALS)]]
     for number in numbers:
         _assert_ends(tmp_path, module, number, words)
@@ -69,7 +69,7 @@ def _assert_ends(folder: Path, module: str, number: str, words: list[str]) -> No
 
 
 def slow(folder: Path) -> Path:
-    """A spec that takes long to read."""
+    """Writes a spec that takes a long time to read."""
     lines = [f"def f{number}(n: int): int = n + {number} * n" for number in range(3000)]
     path = folder / "slow.fence"
     path.write_text("\n".join([*lines, SPEC]), encoding="utf-8")

@@ -1,5 +1,5 @@
-"""Signals and `--timeout` that take effect while a command reads a large or slow file, or judges
-what it has read: it ends as docs/ci.md says, long before it would have finished.
+"""Signals and `--timeout` take effect while a command reads a large or slow file, or judges what it
+has read. The command ends as docs/ci.md says, long before it would have finished.
 """
 
 from __future__ import annotations
@@ -35,7 +35,9 @@ terminal: true
 check c:
     expect ok
 """
-"""A spec with 100,000 initial states: 50 blocks of a checkpoint, which all workers read."""
+"""A spec with 100,000 initial states, which fill 50 blocks of a checkpoint, so that all workers
+read.
+"""
 HIDDEN = """\
 var x: 0..999 = 0
 var y: 0..999 = 0
@@ -60,7 +62,9 @@ shows ended(0) on m.end
 """A mapping whose only event is two thousand hidden steps away."""
 TRACED = SPEC.replace("x < 10000", "x < 900").replace("expect ok", "expect violated Low")
 PROMPT_SECONDS = 10.0
-"""A quarter of the time that reading takes. An idle machine needs less than 1 s."""
+"""The time limit, in seconds, within which a stopped command must end: a quarter of the time that
+reading takes. An idle machine needs less than 1 s.
+"""
 CHECK = ("check", "s.fence", "--engine", "local", "--no-progress", "--resume", "saved")
 CONFORM = ("conform", "map.fence")
 HUGE = 1 << 40
@@ -71,8 +75,10 @@ CUT = (3, "The run ended before it had read the checkpoint saved/s-c, which is u
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """A command that reads a slow file, and how it ends after a signal: its exit code, and a text
-    of its report or message. ``timeout`` is the text after a `--timeout`, if there is that option.
+    """A command that reads a slow file, and its expected end.
+
+    ``ends`` holds the exit code after a signal, and a text that the report or message contains.
+    ``timeout`` is the text that it contains after a `--timeout`, or empty if that is not tested.
     """
 
     words: tuple[str, ...]
@@ -119,7 +125,7 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def reading(
     folder: Path, name: str, *more: str
 ) -> Generator[tuple[subprocess.Popen[str], Reading]]:
-    """A process while it reads its slow file."""
+    """Yields a process that is reading its slow file."""
     case = READINGS[name]
     words = (*SLOW, *case.words, *more)
     with started(*words, folder=folder, FENCEPOST_SLOW_FILE=case.file) as process:
@@ -130,7 +136,7 @@ def reading(
 
 
 def ended(process: subprocess.Popen[str], patience: float = PROMPT_SECONDS) -> tuple[int, str]:
-    """Returns the exit code and both outputs, on one line, of a process that must end soon."""
+    """Returns the exit code of a process that must end soon, and both its outputs on one line."""
     output, errors = process.communicate(timeout=patience)
     assert "Traceback" not in errors
     return process.returncode, " ".join((output + errors).split())
@@ -140,7 +146,7 @@ def ended(process: subprocess.Popen[str], patience: float = PROMPT_SECONDS) -> t
 def test_a_signal_while_a_file_is_read(name: str, prepared: Path) -> None:
     number = SIGNALS[list(READINGS).index(name) % len(SIGNALS)]
     with reading(prepared, name) as (process, case):
-        # The first blocks are read, and more wait.
+        # By then, the process has read the first blocks, and others remain.
         time.sleep(0.2)
         process.send_signal(number)
         code, text = ended(process)
@@ -150,7 +156,7 @@ def test_a_signal_while_a_file_is_read(name: str, prepared: Path) -> None:
 
 @pytest.fixture(scope="module")
 def seconds(prepared: Path) -> float:
-    """A timeout takes effect while a file is read."""
+    """Returns a timeout that expires while a file is read: twice the time until reading begins."""
     began = time.monotonic()
     with reading(prepared, "states"):
         return 2 * (time.monotonic() - began)
@@ -165,7 +171,7 @@ def test_a_deadline_while_a_file_is_read(name: str, seconds: float, prepared: Pa
 
 
 def test_a_signal_while_a_line_without_end_is_read(tmp_path: Path) -> None:
-    """A line of 1 TiB, which is a sparse file without disk blocks."""
+    """The recording is a sparse file with a single line of 1 TiB."""
     folder = folder_with(tmp_path)
     (folder / "huge.jsonl").touch()
     os.truncate(folder / "huge.jsonl", HUGE)
@@ -189,7 +195,7 @@ def test_a_signal_to_the_first_process_while_others_judge(engine: str, prepared:
 
 
 def wait_until(process: subprocess.Popen[str], reached: Callable[[], bool]) -> None:
-    """Waits until a process has reached a state, or has ended, which is a failure."""
+    """Waits until `reached` returns true, and fails if the process ends first."""
     while not reached():
         assert process.poll() is None
         time.sleep(0.02)

@@ -66,7 +66,7 @@ check every:
 
 
 class Opened:
-    """A spec with its cursor, on a desk that also has the module ``m``."""
+    """An open spec with a cursor, in a folder that also contains the module ``m``."""
 
     def __init__(self, folder: Path, marked: str) -> None:
         self.path = folder.resolve() / "spec.fence"
@@ -79,7 +79,7 @@ class Opened:
         self.desk.put(Document("file:///spec.fence", self.path, self.text, 1))
 
     def asked(self, question: Callable[[View], Awaitable[T]]) -> T:
-        """The answer to an asynchronous question about the view."""
+        """Returns the answer to an asynchronous question about the view."""
 
         async def answer() -> T:
             return await question(await self.desk.view(self.path))
@@ -90,7 +90,7 @@ class Opened:
             self.desk.close()
 
     def seen(self, question: Callable[[View], T]) -> T:
-        """The answer to a synchronous question about the view."""
+        """Returns the answer to a synchronous question about the view."""
 
         async def now(view: View) -> T:
             return question(view)
@@ -99,13 +99,13 @@ class Opened:
 
 
 def replaced(old: str, new: str) -> str:
-    """The spec with one part replaced, which must occur once."""
+    """Returns the spec with one part replaced, which must occur exactly once."""
     assert SPEC.count(old) == 1, old
     return SPEC.replace(old, new)
 
 
 def played(steps: str) -> str:
-    """The spec with a scenario before its check."""
+    """Returns the spec with a scenario before its check."""
     return replaced("check every:", f"scenario s: {steps}\ncheck every:")
 
 
@@ -323,7 +323,7 @@ CURED = {
 
 @pytest.mark.parametrize("code", CURED)
 def test_cures(tmp_path: Path, code: str) -> None:
-    """The first fix of a problem removes it, and adds no other problem."""
+    """The first fix of a problem removes that problem and introduces no other."""
     opened = Opened(tmp_path, CURED[code])
 
     async def cured(view: View) -> tuple[View, View]:
@@ -380,12 +380,14 @@ def test_folding_does_not_slow_down_with_nesting() -> None:
     text = "const A: int = " + "(" * 50_000 + "1" + ")" * 50_000 + "\n"
     begin = time.process_time()
     assert folds(Text(text)) == []
-    # Positions that count from the start of the line would take quadratic time here.
+    # Computing each position from the start of the line would take quadratic time here.
     assert time.process_time() - begin < 10
 
 
 def test_semantic_tokens(tmp_path: Path) -> None:
-    """The type of a word depends on its context: the keyword `from` may be a name elsewhere."""
+    """The token type of a word depends on its context: the keyword `from` may be a name
+    elsewhere.
+    """
     text = 'enum E: A\nvar to: E = A  # "🦀" x\naction a: to = E.A\n'
     data = Opened(tmp_path, text).seen(tokens)
     line = column = 0
@@ -420,7 +422,7 @@ def test_every_kind_of_name_has_a_token_type(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "utf-32"])
 def test_positions(encoding: str) -> None:
-    """Every offset of a text with characters of all widths converts to a position and back."""
+    """Every offset in a text with characters of all widths converts to a position and back."""
     raw = "a🦀é\r\nb\rc\u2028d\n\n𝑠"
     text = Text(raw, encoding)
     for offset in range(len(raw) + 1):
@@ -446,7 +448,7 @@ def test_places_on_a_long_line(encoding: str) -> None:
 def test_no_patch_is_tried_where_none_is_possible(
     text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """In a text that is wrong before the cursor or nested too deeply."""
+    """The texts are invalid before the cursor, or nested too deeply."""
     opened = Opened(tmp_path, text + "‸")
     parsed: list[Source] = []
 

@@ -1,4 +1,4 @@
-"""Layout edits of texts of any length."""
+"""Layout edits in texts of any length."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sessions with the language server over the protocol: requests, random edits and runs of
+"""Sessions with the language server over the protocol, with requests, random edits and runs of
 checks.
 """
 
@@ -32,11 +32,13 @@ from fencepost.spec.text.source import Source
 KAFKA = ROOT / "models" / "kafka"
 FORMAT = lsp.FormattingOptions(4, True)
 EDITS = int(os.environ.get("FENCEPOST_EDITS", "25"))
-"""The number of random edits; a long manual run uses a thousand."""
+"""The number of random edits. Long manual runs use a thousand."""
 
 
 def test_a_session_on_a_model_of_kafka(tmp_path: Path) -> None:
-    """Open, break, fix, complete, rename across files, format, lens: all answers are right."""
+    """A session edits, completes, renames, formats and requests lenses, and all answers are
+    right.
+    """
     shutil.copytree(KAFKA / "lib", tmp_path / "lib")
     shutil.copy(KAFKA / "txn_core_v1.fence", tmp_path)
     asyncio.run(_session(tmp_path.resolve()))
@@ -44,14 +46,14 @@ def test_a_session_on_a_model_of_kafka(tmp_path: Path) -> None:
 
 async def _session(folder: Path) -> None:
     model, library = folder / "txn_core_v1.fence", folder / "lib" / "transaction_metadata.fence"
-    # Building all forty checks takes long, and this test makes no mistake in one.
+    # Building all forty checks takes a long time and is not needed, since this test breaks none.
     async with editor(folder, {"everyCheck": False}) as ours:
         client, doc = ours.client, ours.doc(model)
         ours.open(model)
         text = ours.texts[model]
         assert await ours.wrong(model) == []
 
-        # A misspelling: the problem, its position and the suggested fix.
+        # A misspelling is reported with its position and a suggested fix.
         right = "Coordinator.metadata.state == CompleteCommit\n"
         ours.type(model, text.replace(right, right.replace("CompleteCommit", "CompleteComit"), 1))
         (wrong,) = await ours.wrong(model)
@@ -70,7 +72,7 @@ async def _session(folder: Path) -> None:
         assert action.edit.changes is not None
         assert edited(ours.texts[model], action.edit.changes[uri(model)]) == text
 
-        # An incomplete name.
+        # An incomplete name is completed.
         ours.type(model, text.replace(right, "Coordinator.metadata.\n", 1))
         cursor = ours.at(model, "Coordinator.metadata.\n", len("Coordinator.metadata."))
         listed = await ours.answer(
@@ -104,7 +106,7 @@ async def _session(folder: Path) -> None:
         assert used is not None
         assert len(used) == sum(text_.count("may_follow") for text_ in texts.values())
 
-        # Renaming changes both files, and nothing but the name.
+        # Renaming changes both files, and changes nothing except the name.
         change = await ours.answer(
             client.text_document_rename_async(lsp.RenameParams(doc, rule, "can_come_after")),
         )
@@ -177,7 +179,7 @@ PIECES = [
 
 
 def random_edit(text: str, draw: random.Random) -> str:
-    """The text with a part removed, inserted, doubled or moved."""
+    """Returns the text with a random part removed, inserted, doubled or moved."""
     start = draw.randrange(len(text) + 1)
     end = min(len(text), start + draw.choice((0, 0, 1, 3, 20)))
     new = draw.choice([*PIECES, "", "", text[start:end] * 2, text[end : end + 30]])
@@ -185,8 +187,8 @@ def random_edit(text: str, draw: random.Random) -> str:
 
 
 def test_random_edits(tmp_path: Path) -> None:
-    """Random edits never end the server, and its problems equal those of the command on the saved
-    file.
+    """Random edits never end the server, which reports the same problems as the command does for
+    the saved file.
     """
     (tmp_path / "steps.fence").write_text(STEPS, encoding="utf-8")
     asyncio.run(_random_edits(tmp_path.resolve() / "race.fence", EDITS))
@@ -226,13 +228,13 @@ async def _random_edits(path: Path, count: int) -> None:
 
 
 def offset_of(text: str, cursor: lsp.Position) -> int:
-    """The offset of a position in a text with line ends of all kinds."""
+    """Returns the offset of a position in a text that may mix all kinds of line endings."""
     plain = text.replace("\r\n", "\x00\n").replace("\r", "\n").replace("\x00\n", "\r\n")
     return offset(plain, cursor)
 
 
 async def _ask_something(ours: Editor, path: Path, text: str, draw: random.Random) -> None:
-    """Sends a random request at a random position; a refusal is a valid answer."""
+    """Sends a random request at a random position. A refusal is a valid answer."""
     client, doc = ours.client, ours.doc(path)
     start = draw.randrange(len(text) + 1)
     cursor = position(text, start)
@@ -383,7 +385,7 @@ OTHERS = (
 
 
 def test_requests_with_invalid_parameters_are_answered_with_errors(tmp_path: Path) -> None:
-    """Sends raw messages, since the client library would not write such requests."""
+    """The test sends raw messages, since the client library would not write such requests."""
     document = {"uri": uri(tmp_path / "a.fence")}
     cases: list[tuple[str, object]] = [
         (

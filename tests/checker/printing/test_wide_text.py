@@ -1,4 +1,4 @@
-"""Alignment and wrapping of text with characters that occupy two terminal cells, or none."""
+"""Alignment and wrapping of text with characters that occupy two terminal cells or none."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ STATES = {
 
 
 def breadth(text: str) -> int:
-    """The width of a line according to Unicode, computed without rich."""
+    """Returns the width of a line according to Unicode, computed without rich."""
     wide = sum(unicodedata.east_asian_width(char) in "WF" for char in text)
     return len(text) + wide - sum(unicodedata.combining(char) != 0 for char in text)
 

@@ -1,5 +1,5 @@
-"""The rules of docs/language.md section 10 beyond the examples that every engine runs, each on a
-model small enough to count by hand.
+"""The rules of docs/language.md section 10 that go beyond the examples that every engine runs, each
+tested on a model small enough to count by hand.
 """
 
 from __future__ import annotations
@@ -69,7 +69,8 @@ def test_initial_states_come_from_choices() -> None:
     )
     twice = pick(1, ir.Universe(Set(BOOL)), initial, "b")
     outcome = search(model(twice, [SKIP], [("invariant", below(3))]))
-    # The least state comes first, but only 3 violates; its first vector of choices is shown.
+    # The smallest state comes first, but only state 3 violates the invariant. The trace shows its
+    # first vector of choices.
     assert outcome.verdict is Verdict.VIOLATED
     assert counts(outcome) == (2, 4, 1)
     assert shown(outcome.findings[0].trace) == [(None, (False, 3), (3,))]
@@ -163,7 +164,7 @@ def test_a_level_with_too_many_states_counts_whole() -> None:
         assert outcome.cut == (None if limit == 4 else Limit("max-states", limit))
         assert outcome.verdict is (Verdict.OK if limit == 4 else Verdict.INCONCLUSIVE)
         assert outcome.statistics.levels == (1, 3)
-    # If there are too many initial states, the first ones count.
+    # If there are too many initial states, only the first ones are counted.
     several = model(spread, [SKIP], [("invariant", ir.Not(equals(1)))])
     outcome = search(several, limits=Limits(max_states=2))
     assert (outcome.verdict, counts(outcome)) == (Verdict.VIOLATED, (2, 2, 1))
@@ -191,7 +192,7 @@ def test_an_interrupt_ends_the_search_cleanly() -> None:
     assert sum(outcome.coverage.taken) == outcome.statistics.generated - 1
 
 
-# ---------------------------------------------------------------- going on
+# ---------------------------------------------------------------- searches that continue
 
 
 def test_going_on_reports_each_property_once_at_its_least_depth() -> None:
@@ -217,7 +218,7 @@ def test_going_on_ends_at_an_evaluation_error() -> None:
 
 
 def test_going_on_continues_after_deadlocks() -> None:
-    # 5 and 7 are deadlocks at depths 2 and 3.
+    # States 5 and 7 are deadlocks at depths 2 and 3.
     actions = [jump((0, 1), (1, 7)), jump((0, 5), (1, 2)), jump((2, 0))]
     outcome = search(model(START, actions, [("invariant", below(7))]), keep_going=True)
     problems = [(finding.verdict, finding.depth) for finding in outcome.findings]

@@ -1,5 +1,5 @@
-"""A single value for a symbolic constant has the same outcome as that value in a run over all
-values: a problem found with E0 = 200 can be reproduced with `--const E0=200`.
+"""A run with a single value for a symbolic constant has the same outcome as that value has in a run
+over all values. A problem found with E0 = 200 can be reproduced with `--const E0=200`.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ PLACES = [
     "var x: bool = false\nterminal: int8(E0) > -3",
     "var x: bool = false\naction a:\n    if int(E0) < 10: x = int8(E0) > -3",
 ]
-"""Spec parts with a number that does not fit for some values of ``E0``."""
+"""Spec fragments with a number that is out of range for some values of ``E0``."""
 VALUES = (-129, -1, 0, 3, 9, 10, 128, 200)
 
 

@@ -1,4 +1,4 @@
-"""Models of Kafka with all starting epochs at once: 0 to 32,766 of a 16-bit number."""
+"""Models of Kafka are checked for all starting epochs at once, from 0 to 32,766 in 16 bits."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Ranges: TypeAlias = tuple[tuple[int, int], ...]
 LAST = 32766
 """The last epoch that a client receives."""
 ARITHMETIC: list[Ranges] = [((0, 0),), ((1, 32764),), ((32765, 32765),), ((32766, 32766),)]
-"""The regions of each of these checks."""
+"""The expected regions of each check of `epoch_arithmetic`."""
 
 SMALL = """
     const InFlight = 1
@@ -42,7 +42,7 @@ def epoch_arithmetic() -> str:
 
 
 def race() -> str:
-    """The verification race with 16-bit epochs, like Kafka's, and any starting epoch."""
+    """Returns the verification race with 16-bit epochs, like Kafka's, and any starting epoch."""
     text = (ROOT / "models/kafka/verification_race.fence").read_text(encoding="utf-8")
     for old, new in (
         (
@@ -60,7 +60,7 @@ def race() -> str:
 
 
 def boundaries(regions: Sequence[Ranges]) -> list[int]:
-    """The ends of all regions, and some random values."""
+    """Returns the ends of all regions and a few random values."""
     ends = {end for region in regions for ends in region for end in ends}
     draw = Random(5)
     return sorted(ends | {draw.randrange(LAST + 1) for _ in range(4)})
@@ -80,7 +80,7 @@ def ranges(outcome: Outcome) -> list[Ranges]:
     ],
 )
 def test_epoch_arithmetic(name: str, starting: int | None, states: list[int]) -> None:
-    """The failing starting epoch is found, and all others are proved."""
+    """The search finds the failing starting epoch, if any, and proves all others."""
     outcome = regions_of(run_of(epoch_arithmetic(), name))
     assert ranges(outcome) == ARITHMETIC
     assert [region.outcome.statistics.distinct for region in outcome.regions] == states
@@ -99,7 +99,7 @@ def test_epoch_arithmetic_value_by_value() -> None:
 
 @pytest.mark.parametrize("name", ["unverified_s1t", "unchecked_s1t", "unverified_rest"])
 def test_the_race_is_the_same_at_every_epoch(name: str) -> None:
-    """One region: the race is found at the same depth for every epoch."""
+    """There is a single region: the race is found at the same depth for every epoch."""
     outcome = regions_agree(run_of(race(), name), values=[0, 1, 20_047, LAST])
     assert ranges(outcome) == [((0, LAST),)]
 

@@ -1,4 +1,4 @@
-"""Searches over all values of a symbolic constant, by regions."""
+"""Searches over all values of a symbolic constant, divided into regions."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_regions_agree_if_the_search_goes_on(spec: RegionSpec) -> None:
 # ---------------------------------------------------------------- recorded facts
 
 Drop = Callable[[pytest.MonkeyPatch], None]
-"""Makes the search ignore one kind of fact."""
+"""A function that makes the search ignore one kind of fact."""
 
 
 def ignore_comparisons(patch: pytest.MonkeyPatch) -> None:
@@ -151,7 +151,9 @@ def test_each_kind_of_fact_is_needed(kind: str, monkeypatch: pytest.MonkeyPatch)
 def test_brute_force_detects_ignored_facts(
     forget: Drop, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Also if a search would not check that its two runs agree."""
+    """Brute force detects ignored facts even if the search does not check that its two runs
+    agree.
+    """
     text = next(spec.text for spec in SPECS if spec.name == name)
     monkeypatch.setattr("fencepost.checker.regions.search.in_short", type)
     assert _agrees(text)
@@ -214,7 +216,7 @@ def test_a_key_with_a_field_that_may_be_a_term_is_refused() -> None:
 
 @pytest.mark.parametrize("asked", ["x", "1"])
 def test_enabled_with_arguments_that_may_be_terms_is_refused(asked: str) -> None:
-    """It is not observed whether a step starts with a certain argument."""
+    """The search does not observe whether a step starts with a given argument."""
     chosen = "int[4]" if asked == "x" else "{E0, 2}"
     text = f"{PRELUDE}action a: x = E0\naction go(y in {chosen}): skip\n"
     read = loaded(f"{text}invariant I: enabled(go({asked}))\n")
@@ -376,7 +378,7 @@ def test_values_of_a_field_stay_distinct() -> None:
     values = [(3, True), (0, False), (5, False)]
     assert facts.region(seen, {0: values}, 2, -8, 7) == ((-8, -2), (0, 3), (5, 7))
     assert facts.region(seen, {1: values}, 2, -8, 7) == ((0, 3),)
-    # 2 + 6 wraps to -8, and so does every greater number.
+    # The sum 2 + 6 wraps to -8, and the sums of greater numbers wrap, too.
     assert facts.region(seen, {2: [(-8,)]}, 2, -8, 7) == ((2, 7),)
     assert facts.region(seen, {3: [(2, True, 4, False)]}, 2, -8, 7) == ((-8, 3),)
     with pytest.raises(Coincidence):
@@ -401,7 +403,7 @@ def _ranges(numbers: set[int]) -> Ranges:
 
 
 PARTIAL = [
-    # The value without a result lies between values with equal results.
+    # The value that leaves the condition undefined lies between values with equal results.
     "6 // (E0 - 3) != 7",
     "2 // (E0 - 1) > 0",
     "6 // E0 > 1",
@@ -416,7 +418,7 @@ PARTIAL = [
 def test_a_value_with_an_undefined_condition_is_in_no_other_region(
     condition: str, body: str
 ) -> None:
-    """Each such value is a separate error in a separate region."""
+    """Each such value is reported as a separate error in a region of its own."""
     text = f"const E0: int[4] = any where {condition}\nvar x: 0..1 = 0\naction a: {body}\n"
     outcome = regions_agree(run_of(text))
     failing = [r for r in outcome.regions if r.outcome.verdict is Verdict.ERROR]
