@@ -1,4 +1,4 @@
-"""The assumptions of the proof of S8 in models/kafka/epoch_arithmetic.fence."""
+"""The assumptions on which the proof of S8 in models/kafka/epoch_arithmetic.fence relies."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def _nothing(_: ir.Model) -> tuple[()]:
 
 
 def prove(monkeypatch: pytest.MonkeyPatch, **switches: str) -> Outcome:
-    """The result of a proof from the stated lemmas, without guessed ones."""
+    """Returns the result of a proof from the stated lemmas, without guessed ones."""
     monkeypatch.setattr(induction, "candidates", _nothing)
     loaded = program.load(MODEL)
     (check,) = (check for check in loaded.checks if check.name == "s8_for_ever")
@@ -37,7 +37,7 @@ def test_the_lemmas_suffice(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize(
     "switches",
-    # OverflowAnswer breaks it as well, but shows that only after a minute.
+    # OverflowAnswer breaks the proof as well, but this shows only after a minute.
     [("SingleFenceBump", "RotateOnFence"), ("RotateOnFence",)],
 )
 def test_a_fix_that_is_left_out_breaks_the_proof(

@@ -1,4 +1,4 @@
-"""The definitions named on the page for committers exist."""
+"""The definitions that the page for committers names exist."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Recordings of the answers and logs of real group coordinators, against the rules of the
+"""Recordings of the answers and logs of real group coordinators are compared with the rules of the
 models.
 """
 
@@ -71,7 +71,7 @@ def stable_or_not(event: Event) -> bool:
 
 
 def a_stranger(event: Event) -> bool:
-    """A committer without membership that names a generation."""
+    """Makes a committer without membership name a generation."""
     if event["kind"] != "txn_offset_commit" or event["error"] != "NONE":
         return False
     event |= {"member": 2, "generation": 3}
@@ -94,7 +94,7 @@ def marker_not_fenced(event: Event) -> bool:
 def test_a_wrong_answer_is_not_allowed(
     file: str, changed: Callable[[Event], bool], tmp_path: Path
 ) -> None:
-    """Each of the first answers of a kind, with the change."""
+    """Each of the first ten answers to which a change applies is rejected with that change."""
     compared = mapping(f"conform_answers_v{file[-1]}", "r4_4_0")
     events = lines_of(file)
     places = [number for number, event in enumerate(events) if changed(dict(event))]
@@ -126,7 +126,9 @@ def test_changes_of_a_group_are_needed(kinds: set[str], tmp_path: Path) -> None:
 def test_damage_to_offsets_is_not_allowed(
     damage: Callable[[random.Random, list[Event]], None], version: int, tmp_path: Path
 ) -> None:
-    """The same for a recording of mostly offsets, with different coordinators for all ids."""
+    """Damage to a recording that consists mostly of offsets, with different coordinators for all
+    ids, is not allowed either.
+    """
     compared = mapping(f"conform_v{version}", "r4_4_0")
     for seed in range(3):
         may_be = version == 1 and (damage.__name__, seed) in ALLOWED
@@ -135,7 +137,7 @@ def test_damage_to_offsets_is_not_allowed(
 
 
 def test_offsets_of_a_group_are_in_one_partition(tmp_path: Path) -> None:
-    """B13.5."""
+    """B13.5: all offsets of a group are in one partition."""
     compared = mapping("conform_v2", "r4_4_0")
     events = lines_of("offsets-4.4.0-tv2")
     homes = {event["group"]: event["source"] for event in events if "group" in event}
@@ -162,8 +164,10 @@ def test_offsets_have_no_sequence_of_their_own(tmp_path: Path) -> None:
 
 
 def test_ids_of_different_coordinators_are_judged_apart(tmp_path: Path) -> None:
-    """Ids write to the same partitions without influencing each other: searching the lines of one
-    id alone takes the same states, regardless of the partition of its coordinator and of its moves.
+    """Ids write to the same partitions without influencing each other.
+
+    Searching the lines of one id alone visits the same states. The partition of its coordinator and
+    the moves of the coordinator make no difference.
     """
     compared = mapping("conform_v2", "r4_4_0")
     events = lines_of("coordinators-4.4.0-tv2")
@@ -179,7 +183,7 @@ def test_ids_of_different_coordinators_are_judged_apart(tmp_path: Path) -> None:
 
 
 def test_a_producer_id_from_two_coordinators(tmp_path: Path) -> None:
-    """Blocks of producer ids belong to one coordinator, so no two ids share one."""
+    """A block of producer ids belongs to one coordinator, so no two ids share a producer id."""
     events = lines_of("coordinators-4.4.0-tv2")
     ids = sorted({event["producer_id"] for event in events if "state" in event})
     homes = {event["producer_id"]: event["source"] for event in events if "state" in event}
@@ -218,7 +222,7 @@ def test_a_move_of_the_coordinator_is_needed(tmp_path: Path) -> None:
 
 
 def test_a_move_notices_lost_state() -> None:
-    """B15: the epoch before the last is in no record (KAFKA-20357)."""
+    """B15: no record contains the epoch before the last one (KAFKA-20357)."""
     changed = (("coordinator_rules.PersistLastEpoch", "true"),)
     compared = mapping("conform_answers_v2", "r4_4_0", changed)
     assert verdicts(compared, MOVED, 0) == {"not allowed"}

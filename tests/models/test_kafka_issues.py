@@ -1,4 +1,4 @@
-"""docs/kafka/issues.md: every known issue has a check that reintroduces it with its switch."""
+"""Every known issue in docs/kafka/issues.md has a check that reintroduces it with its switch."""
 
 from __future__ import annotations
 
@@ -34,13 +34,17 @@ def name(row: list[str]) -> str:
 
 
 def belongs_to(prop: str | None, wanted: str) -> bool:
-    """Whether a property belongs to an id, such as ``S15Gap`` and ``L4Alive``."""
+    """Checks whether a property belongs to an id, as ``S15Gap`` belongs to S15 and ``L4Alive`` to
+    L4.
+    """
     return prop is not None and re.fullmatch(rf"{wanted}([A-Z]\w*)?", prop) is not None
 
 
 @pytest.mark.parametrize("row", ROWS, ids=name)
 def test_issue_is_brought_back(row: list[str]) -> None:
-    """Each broken property has a check that must report it as violated, with that switch."""
+    """Each broken property has a check that must report its violation, with that switch turned
+    off.
+    """
     issue, _, breaks, switch, checks = row
     broken: set[str] = set()
     for path in quoted(checks):
@@ -66,7 +70,7 @@ def test_every_known_issue_has_a_row() -> None:
 
 
 def test_checks_of_issues_exist_once() -> None:
-    """Each check demonstrates one issue, so that no row relies on the check of another."""
+    """Each check demonstrates one issue, so no row relies on the check of another row."""
     checks = [path for row in ROWS for path in quoted(row[4])]
     assert len(checks) == len(set(checks))
 

@@ -1,4 +1,6 @@
-"""docs/kafka/liveness.md: the purpose of each promise, and a lasso for each issue that hangs."""
+"""docs/kafka/liveness.md gives the purpose of each promise, and a lasso for each issue that causes
+a hang.
+"""
 
 from __future__ import annotations
 
@@ -20,15 +22,15 @@ APPLICATION = ("Client.commit", "Client.abort")
 
 
 def promises(check: Check) -> tuple[str, ...]:
-    """The cluster's obligations that a check removes."""
+    """Returns the obligations of the cluster that a check removes."""
     owed = tuple(action for action in check.without if action not in APPLICATION)
     assert len(check.without) in (len(owed), len(owed) + len(APPLICATION)), check.name
     return owed
 
 
 def lassos(cell: str) -> Iterator[tuple[str, Check]]:
-    """The checks of a cell, with their models; each violates the property at the end of its
-    name.
+    """Yields the checks of a cell, with their models; each check violates the property at the end
+    of its name.
     """
     for path in quoted(cell):
         model, _, name = path.partition(".")
@@ -76,7 +78,7 @@ def test_every_check_without_a_promise_is_on_the_page() -> None:
 
 
 def test_every_model_has_the_properties_on_the_page() -> None:
-    """Each model holds the property in a check that removes no promise."""
+    """In each model, the property holds in a check that removes no promise."""
     text = (PAGES / "liveness.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| (L\dEventually) \| .* \| ([^|]*) \|$", text, re.M)
     assert len(rows) == 5

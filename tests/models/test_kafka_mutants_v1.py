@@ -1,4 +1,4 @@
-"""The page of surviving mutants of F3: each change has a reason, and its text is in the spec."""
+"""On the page of F3's surviving mutants, each change has a reason, and its text is in the spec."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ CHANGE = re.compile(r"^\| `[\w.]+` \| (.+) \| (?:same|differ) \| (\d+) \|$", re.
 
 
 def changes() -> list[tuple[str, str, int]]:
-    """File, change and reason of each row."""
+    """Returns the file, the change and the reason of each row."""
     every: list[tuple[str, str, int]] = []
     listed = PAGE.read_text(encoding="utf-8").split("\n## The changes\n")[1]
     for part in listed.split("\n## ")[0].split("\n### ")[1:]:
@@ -34,7 +34,7 @@ def test_each_change_has_a_reason() -> None:
 
 
 def test_changed_texts_are_in_the_spec() -> None:
-    """A cut quotation counts up to its cut."""
+    """If a quotation is cut, only the text before the cut must be in the spec."""
     specs = {path.name: _plain(path.read_text(encoding="utf-8")) for path in LIB.glob("*.fence")}
     gone = [
         (name, quoted)

@@ -1,4 +1,6 @@
-"""docs/kafka/mutants_txn_core_v2.md: its numbers add up, and the text it names is in the spec."""
+"""The numbers in docs/kafka/mutants_txn_core_v2.md add up, and the text that the page names is in
+the spec.
+"""
 
 from __future__ import annotations
 
@@ -52,8 +54,10 @@ def test_no_change_is_listed_twice() -> None:
 
 
 def test_an_acknowledgement_without_a_log_entry_is_noticed() -> None:
-    """A late batch of an earlier epoch is mistaken for a copy: its transaction is not committed, so
-    among the properties of logs only S15 notices it. The answer itself is checked, too.
+    """A late batch of an earlier epoch is mistaken for a copy.
+
+    Its transaction is not committed, so S15 is the only property of logs that notices the mistake.
+    The answer itself is checked, too.
     """
     program = load(ROOT / "models" / "kafka" / "txn_core_v2.fence")
     checks = [check for check in program.checks if check.name == "fixed"]

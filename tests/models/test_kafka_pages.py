@@ -1,4 +1,4 @@
-"""The generator of docs/kafka/: its input from a spec, and its output in the pages."""
+"""The generator of docs/kafka/: what it reads from a spec, and what it writes into the pages."""
 
 from __future__ import annotations
 

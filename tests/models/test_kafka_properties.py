@@ -1,4 +1,4 @@
-"""docs/kafka/properties.md: the properties that each model checks, and their definitions."""
+"""docs/kafka/properties.md lists the properties that each model checks, and their definitions."""
 
 from __future__ import annotations
 
@@ -23,7 +23,9 @@ OWN_WORDS = {
 
 
 def named(text: Text, prop: str) -> list[str]:
-    """The properties of a model for an id: S15 and S15Gap for S15, but not S1T for S1."""
+    """Returns the properties of a model that belong to an id: S15 and S15Gap for S15, but not S1T
+    for S1.
+    """
     return [
         name
         for name, declaration in text.properties().items()
@@ -33,7 +35,7 @@ def named(text: Text, prop: str) -> list[str]:
 
 
 def rests_on(text: Text, prop: str, definition: str) -> bool:
-    """Whether a definition states a property, or a step examines it for the property."""
+    """Checks whether a definition states a property, or a step evaluates it for the property."""
     module, _, name = definition.partition(".")
     wanted = (ROOT / "invariants" / f"{module}.fence", name)
     if wanted in text.definitions_of(prop):
@@ -69,7 +71,7 @@ def test_table_has_every_model_that_checks_a_property(prop: str) -> None:
 
 
 def test_every_definition_is_used() -> None:
-    """Every definition is in the table, or another definition needs it."""
+    """Every definition is in the table, or is needed by another definition."""
     listed = {quoted(row[3])[0] for row in ROWS}
     used: set[str] = set()
     for model in ALL:

@@ -1,7 +1,8 @@
-"""Recorded logs and answers of real brokers, compared with the rules of the models; see
-recordings/.
+"""Recorded logs and answers of real brokers (in recordings/) are compared with the rules of the
+models.
 
-Of the rules that answers depend on, only a few are tried; ``FENCEPOST_RULES=all`` tries all.
+Of the rules that answers depend on, only a few are changed; with ``FENCEPOST_RULES=all``, all of
+them are.
 """
 
 from __future__ import annotations
@@ -69,7 +70,7 @@ def test_recordings_are_allowed_by_the_rules_of_their_release(recorded: Recorded
 def test_caches_agree_with_a_plain_model(
     recorded: Recorded, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Steps and their observations, compared with those of a mapping that tries every action."""
+    """Steps and their observations equal those of a mapping that tries every action."""
     compared = mapping(recorded.spec, recorded.check)
     histories = read(compared.recording, [HERE / f"{recorded.file}.jsonl.gz"]).histories[:3]
 
@@ -85,7 +86,7 @@ def test_caches_agree_with_a_plain_model(
 
 
 def test_a_marker_that_was_skipped_is_not_allowed_where_it_waits_for_a_leader() -> None:
-    """B10. The broker was killed between PrepareAbort and the markers of two partitions."""
+    """B10: the broker was killed between PrepareAbort and the markers of two partitions."""
     path = HERE / "java-4.4.0-tv2-kill.jsonl.gz"
     [j2] = judged(mapping("conform_v2", "r4_2_0_outages"), path, "j2").values()
     assert (j2.verdict, j2.read, j2.cuts) == ("not allowed", 20, ())
@@ -100,7 +101,7 @@ def test_a_marker_that_was_skipped_is_not_allowed_where_it_waits_for_a_leader() 
 
 @dataclass(frozen=True, slots=True)
 class Compacted:
-    """The log of a partition: its entries, starting at the first offset without gaps after it."""
+    """The log of a partition, from the first offset after which there are no gaps."""
 
     source: str
     lines: list[Event]
@@ -113,8 +114,10 @@ class Compacted:
 
 
 def without_beginning(path: Path, part: float) -> list[Compacted]:
-    """The logs of a recording. In the first ``part`` of the coordinator's log, compaction has kept
-    only the last record of each id.
+    """Returns the logs of a recording, compacted at their beginning.
+
+    In the first ``part`` of the coordinator's log, compaction has kept only the last record of each
+    id.
     """
     logs: dict[str, list[Event]] = {}
     for text in gzip.decompress(path.read_bytes()).decode().splitlines():
@@ -133,7 +136,9 @@ def without_beginning(path: Path, part: float) -> list[Compacted]:
 
 @pytest.mark.parametrize("recorded", ALL[:3], ids=str)
 def test_histories_that_have_lost_their_beginning(recorded: Recorded, tmp_path: Path) -> None:
-    """They begin with an InitProducerId. The rest is allowed, but not without a marker."""
+    """Such histories begin with an InitProducerId. They are allowed, but not if a marker is
+    missing.
+    """
     compared = mapping(recorded.spec, recorded.check)
     late = 0
     for part in (0.2, 0.6):
@@ -156,7 +161,7 @@ def test_histories_that_have_lost_their_beginning(recorded: Recorded, tmp_path: 
             path.write_text("".join(lines), encoding="utf-8")
             break
     damaged = [judge(compared, each, EFFORT) for each in read(compared.recording, paths).histories]
-    # A marker may be skipped if brokers were down.
+    # If brokers were down, a marker may be skipped.
     wrong = 0 if recorded.check.endswith("_outages") else 1
     assert [each.verdict for each in damaged].count("not allowed") == wrong
 
@@ -202,7 +207,7 @@ def test_recorded_faults_notice_a_changed_rule(constant: str) -> None:
 
 
 def test_a_fence_at_the_very_last_epoch_is_impossible_before_4_3() -> None:
-    """B1.4, after a downgrade of the level and with the original level."""
+    """B1.4 is tested after a downgrade of the level and with the original level."""
     path = HERE / "befallen-4.2.0-tv2.jsonl.gz"
     results = judged(mapping("conform_answers_v2", "r4_4_0"), path)
     no, yes = "not allowed", "allowed"
@@ -213,7 +218,7 @@ def test_a_fence_at_the_very_last_epoch_is_impossible_before_4_3() -> None:
     "kinds", [{"killed"}, {"put"}, {"stopped", "continued"}, {"level"}], ids=min
 )
 def test_recorded_faults_are_needed(kinds: set[str], tmp_path: Path) -> None:
-    """The answers depend on these events."""
+    """Without these events, the recorded answers are not allowed."""
     with gzip.open(BEFALLEN, "rt", encoding="utf-8") as file:
         lines = [line for line in file if json.loads(line)["kind"] not in kinds]
     (tmp_path / "left.jsonl").write_text("".join(lines), encoding="utf-8")
@@ -247,7 +252,7 @@ def test_answers_notice_a_rule_that_is_changed(spec: str, constant: str) -> None
 def test_damage_is_not_allowed(
     damage: Callable[[random.Random, list[Event]], None], version: int, tmp_path: Path
 ) -> None:
-    """The recordings have no message in flight when a request arrives."""
+    """Damage is noticed, since no message of the recordings is in flight when a request arrives."""
     compared = mapping(f"conform_v{version}", "r4_4_0")
     for seed in range(SEEDS):
         may_be = version == 1 and (damage.__name__, seed) in ALLOWED
@@ -283,7 +288,9 @@ def offsets_twice(rng: random.Random, events: list[Event]) -> None:
 
 
 def test_the_interleaving_is_irrelevant(tmp_path: Path) -> None:
-    """Sources are unordered relative to each other, so only the order within each matters."""
+    """Sources are unordered relative to each other, so only the order within each source
+    matters.
+    """
     compared = mapping("conform_v2", "r4_2_0_outages")
     path = HERE / "java-4.4.0-tv2-kill.jsonl.gz"
     with gzip.open(path, "rt", encoding="utf-8") as file:
@@ -302,8 +309,9 @@ def first(events: list[Event], fits: Callable[[Event], bool]) -> Event:
 
 
 def another_producer_id(events: list[Event]) -> set[str]:
-    """A batch of j1 is attributed to j0. Its absence from j1 is possible: the append may have
-    failed.
+    """Attributes a batch of j1 to j0.
+
+    The batch may be missing from j1, since its append may have failed.
     """
     ids = {event["id"]: event["producer_id"] for event in events if is_record(event)}
     batch = first(events, lambda e: e.get("kind") == "DATA" and e["producer_id"] == ids["j1"])
@@ -318,14 +326,16 @@ def complete_record_twice(events: list[Event]) -> set[str]:
 
 
 def batch_of_nobody(events: list[Event]) -> set[str]:
-    """It belongs to no history, which the report counts."""
+    """Adds a batch that belongs to no history; the report counts it."""
     batch = first(events, lambda event: event.get("kind") == "DATA")
     events.append({**batch, "producer_id": 99})
     return set()
 
 
 def cut_short(events: list[Event]) -> set[str]:
-    """A log may end anywhere, but not before an entry that another log implies."""
+    """Removes the end of a log. A log may end anywhere, but not before an entry that another log
+    implies.
+    """
     last = max(n for n, event in enumerate(events) if event.get("kind") == "COMMIT")
     owner = by_owner(events)[events[last]["producer_id"]]
     del events[last]
@@ -338,7 +348,7 @@ def cut_short(events: list[Event]) -> set[str]:
     ids=lambda change: change.__name__,
 )
 def test_misattributed_lines(damage: Callable[[list[Event]], set[str]], tmp_path: Path) -> None:
-    """Exactly these histories are not allowed then."""
+    """After the damage, exactly the histories that it returns are not allowed."""
     with gzip.open(HERE / "java-4.4.0-tv2.jsonl.gz", "rt", encoding="utf-8") as file:
         events: list[Event] = [json.loads(line) for line in file]
     expected = damage(events)
@@ -361,8 +371,8 @@ def test_a_file_that_is_cut_in_the_middle_of_a_line(tmp_path: Path) -> None:
 
 
 def test_a_producer_id_of_two_ids(tmp_path: Path) -> None:
-    """Its batches belong to neither id, which is reported; histories without such batches are
-    judged as usual.
+    """The batches of such a producer id belong to neither id, and the report says so. Histories
+    without such batches are judged as usual.
     """
     with gzip.open(HERE / "java-4.4.0-tv2.jsonl.gz", "rt", encoding="utf-8") as file:
         events: list[Event] = [json.loads(line) for line in file]

@@ -1,4 +1,4 @@
-"""The table of releases in docs/kafka/rules.md, compared with lib/release.fence."""
+"""The table of releases in docs/kafka/rules.md agrees with lib/release.fence."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ SAYS = {"yes": 1, "no": 0}
 
 
 def switches(release: str) -> dict[str, int]:
-    """The Boolean constants of coordinator and leaders, by name, for a release or for none."""
+    """Returns the Boolean constants of coordinator and leaders by name, for a release or for
+    ``none``.
+    """
     program = load(MODELS / "txn_core_v2.fence")
     check = next(item for item in program.checks if item.name == "fixed")
     model = build(program, check, {"release.Brokers": release})

@@ -1,4 +1,4 @@
-"""The page of the rules links to a line of the model and to a method of Kafka for each row."""
+"""Each row on the page of the rules links to a line of the model and to a method of Kafka."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""docs/kafka/witnesses.md: in each model every event happens, and each error is reached."""
+"""docs/kafka/witnesses.md shows that in each model every event happens, and each error is
+reached.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,7 @@ HAPPENINGS = ("commit", "abort", "timeout", "fencing", "overflow", "retry", "fai
 
 @pytest.mark.parametrize("row", EVENTS, ids=lambda row: row[0])
 def test_every_event_has_a_witness(row: list[str]) -> None:
-    """A checked `reachable` for each event, or a dash and the reason below the table."""
+    """Each event has a checked `reachable`, or a dash and the reason below the table."""
     text = text_of(*models_of([row[0]]))
     assert len(row) == 1 + len(HAPPENINGS)
     for cell in row[1:]:
@@ -57,7 +59,9 @@ def test_no_witness_is_left_out(name: str) -> None:
 
 @pytest.mark.parametrize("name", PLANNED)
 def test_unreached_events_are_on_the_page(name: str) -> None:
-    """Anything unreached in the last run of all checks is on the model's page by name."""
+    """Everything that was not reached in the last run of all checks is named on the model's
+    page.
+    """
     model = PLANNED[name]
     results = kafka.read(kafka.KEPT)[model]
     page = (PAGES / f"{model}.md").read_text(encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Hand-written histories, and the verdicts on them by the rules of Kafka."""
+"""Hand-written histories get the right verdicts from the rules of Kafka."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_a_history_that_begins_late(name: str, tmp_path: Path) -> None:
 
 
 def recorded(record: Event, epoch: int = 0, **ids: int | None) -> Event:
-    """A record as brokers of 4.3 and later write it, by a coordinator with this epoch."""
+    """Returns a record as brokers of 4.3 and later write it, with this epoch of its coordinator."""
     return record | {"version": 1, "previous_producer_id": 7, "leader_epoch": epoch, **ids}
 
 
@@ -83,20 +83,20 @@ LAST = [
 
 
 def changed(lines: list[Event], number: int, **fields: object) -> list[Event]:
-    """Replaces fields of a line; None removes a field."""
+    """Replaces fields of a line; a value of None removes the field."""
     line = {**lines[number], **fields}
     other = {name: value for name, value in line.items() if value is not None}
     return [*lines[:number], other, *lines[number + 1 :]]
 
 
 def bare(lines: list[Event]) -> list[Event]:
-    """Records with only the fields that every recording has."""
+    """Returns the records with only the fields that every recording has."""
     names = ("version", "previous_producer_id", "next_producer_id", "leader_epoch")
     return [{name: line[name] for name in line if name not in names} for line in lines]
 
 
 def of_epochs(prepared: int, marked: int, completed: int) -> list[Event]:
-    """A transaction with these epochs of its coordinators."""
+    """Returns a transaction whose coordinators have these epochs."""
     return [
         FIRST, *OPEN, PREPARED | {"leader_epoch": prepared}, marker(1, marked),
         COMPLETE | {"leader_epoch": completed},
@@ -171,7 +171,7 @@ BESIDE: dict[str, tuple[str, list[Event], str]] = {
 
 @pytest.mark.parametrize("name", BESIDE)
 def test_further_fields_of_lines(name: str, tmp_path: Path) -> None:
-    """The previous and next ids in records, and the epochs of coordinators."""
+    """The rules check the previous and next ids in records, and the epochs of coordinators."""
     path = tmp_path / "r.jsonl"
     check, lines, verdict = BESIDE[name]
     path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
@@ -194,8 +194,8 @@ def test_a_level_that_is_raised_from_0(tmp_path: Path) -> None:
 
 
 def test_an_upgrade_from_before_4_3(tmp_path: Path) -> None:
-    """The first records have no ids, since that release does not write them; the rules of the later
-    release require them unless they are disabled.
+    """The first records have no ids, since the earlier release does not write them; the rules of
+    the later release require ids unless those rules are disabled.
     """
     path = tmp_path / "r.jsonl"
     older = [

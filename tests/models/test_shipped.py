@@ -1,6 +1,7 @@
-"""The checks of every shipped model have their expected results, and page 1's spec its figures.
+"""The checks of every shipped model have their expected results, and the spec on page 1 has its
+published figures.
 
-Of the checks of a model of Kafka a third runs, and only those with few states;
+Of the checks of a Kafka model, only a third runs, and only checks with few states;
 ``FENCEPOST_SHIPPED=all`` and ``FENCEPOST_MODELS=20000000`` run the others.
 """
 
@@ -38,7 +39,9 @@ the interpreter, which needs no compilation.
 
 
 def engines_for(check: ShippedCheck) -> list[str]:
-    """The engines that run a check here: all that can, or one if a model has many checks."""
+    """Returns the engines that run a check here: all that can, or one if the model has many
+    checks.
+    """
     if check.engine is not None:
         return [check.engine]
     generated = check.counts["generated"]
@@ -53,7 +56,7 @@ def engines_for(check: ShippedCheck) -> list[str]:
 @pytest.mark.parametrize("engine", [*MOST, "bmc", "induction"])
 @pytest.mark.parametrize("path", MODELS, ids=lambda path: path.stem)
 def test_checks_of_a_shipped_model(path: Path, engine: str) -> None:
-    """A single call runs all of them, since it loads the model only once."""
+    """A single call runs all these checks, since it loads the model only once."""
     share = SHARE if has_many_checks(path) else 1
     names = [check.name for check in checks(path)[::share] if engine in engines_for(check)]
     if names:
@@ -86,7 +89,7 @@ def test_a_model_states_its_expectations(path: Path) -> None:
             assert counts.keys() == {"states", "generated", "depth"}, check.name
 
 
-# Published counts: distinct, generated, depth (None if not published).
+# The published counts: distinct states, generated states, depth (None if not published).
 PUBLISHED = {
     "die_hard-every_state": (16, 97, 8),
     "transaction_commit-three": (34, 94, 7),
@@ -145,7 +148,7 @@ def test_checks_expect_the_published_counts() -> None:
             assert count is None or expected[name][figure] == count, (name, figure)
 
 
-# The spec on the first page of the language reference, and the results of an independent search of
+# The spec on the first page of the language reference, with the results of an independent search of
 # the same machine: verdict, distinct states, generated states, depth.
 PAGE_ONE = {
     "unverified": ("violated", 22, 30, 8),
@@ -175,7 +178,9 @@ def test_spec_of_page_one_gives_its_figures(page_one: Path, name: str) -> None:
 
 
 def test_the_race_has_the_shortest_trace() -> None:
-    """The actions of KAFKA-14884, in the only order of the last steps in shortest traces."""
+    """The trace has the actions of KAFKA-14884, with the last steps in the only order that shortest
+    traces allow.
+    """
     result = fencepost.check(
         ROOT / "models/kafka/verification_race.fence", checks=["unchecked_s1t"]
     )

@@ -1,4 +1,6 @@
-"""Published specs with symmetric types: the orbits that TLC counts, and the states as before."""
+"""Published specs with symmetric types have as many orbits as TLC counts, and the same states as
+before.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,7 @@ EDITS = {
     "paxos": (
         ("type Acceptor = 1..Acceptors", "symmetric type Acceptor = {a1, a2, a3}"),
         ("type Value = 1..Values", "symmetric type Value = {v1, v2}"),
-        # The types of the other module are separate.
+        # The other module has types of its own.
         ("import voting with", "# import voting with"),
         ("refinement RefinesVoting: voting where\n    votes = votes,\n", "# "),
         ("    promised = [Voter[a].promised for a in Acceptor]\n", ""),
@@ -62,7 +64,7 @@ def test_orbits_as_tlc_counts_them(name: str, check: str, orbits: int, tmp_path:
 
 @pytest.mark.parametrize("check", ["two_terms", "figure_8"])
 def test_raft_is_searched_as_before(check: str) -> None:
-    """The check expects the number of states; a violation has the same trace."""
+    """The check expects the number of states, and a violation has the same trace."""
     path = CLASSICS / "raft.fence"
     symmetric, every = (
         fencepost.check(path, checks=[check], slow=True, workers=1, symmetry=symmetry).checks[0]

@@ -1,5 +1,5 @@
-"""The shipped models with wide states use compressed states; otherwise only memory and time would
-show the lack of compression.
+"""The shipped models with wide states use compressed states; without these tests, only memory and
+time would reveal that compression is missing.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from fencepost.checker.request import Limits, Request
 
 MAX_STATES = 400_000
 """Compression begins with at most this many states."""
-# The number of words of a state, and whether states have enough in common.
+# Each row ends with the number of words of a state, and whether states have enough in common.
 WIDE = [
     ("kafka/txn_failover", "fixed_most", 26, True),
     ("kafka/epoch_arithmetic", "last_epochs", 40, True),
@@ -41,7 +41,7 @@ WIDE = [
 def test_states_are_compressed(
     path: str, name: str, words: int, compressed: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The plan is chosen from the states that the search has generated so far."""
+    """The plan for compression is chosen from the states that the search has generated so far."""
     choices: list[tuple[int, int, bool]] = []
 
     def choose(*asked: Any) -> Plan | None:

@@ -1,5 +1,5 @@
-"""Temporal properties in machine code: which edges it generates, how it stores them, and how it
-ends when memory runs out.
+"""Temporal properties in machine code: which edges are generated, how they are stored, and how a
+run ends when memory runs out.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ action rest:
 
 
 def outcome(model: Model, engine: str = "local", limits: Limits | None = None) -> Outcome:
-    """The outcome of checking the properties of a model."""
+    """Returns the outcome of checking the properties of a model."""
     chosen = frozenset(n for n, prop in enumerate(model.properties) if prop.kind.selectable)
     request = Request(model, chosen, deadlock=False, limits=limits or Limits(workers=2))
     return load(engine).run(request)
 
 
 def ring(formula: str) -> Model:
-    """The ring model with one property."""
+    """Returns the ring model with one property."""
     return model_of(f"{RING}property P: {formula}\n")
 
 
@@ -57,8 +57,8 @@ def ring(formula: str) -> Model:
 def test_edges_are_generated_only_where_they_matter(
     monkeypatch: pytest.MonkeyPatch, formula: str, steps: int
 ) -> None:
-    """Edges are generated for states reachable from the left side without satisfying the right
-    one.
+    """Edges are generated only for states that can be reached from a state satisfying the left side
+    without passing one that satisfies the right side.
     """
     steps_per_call: list[int] = []
     decide = product.Product.fair
@@ -75,7 +75,7 @@ def test_edges_are_generated_only_where_they_matter(
 
 
 FORMULAS = (
-    # More automaton nodes than a word has bits, and more predicates than a table can hold.
+    # The automaton has more nodes than a word has bits, and more predicates than a table can hold.
     "forall n in 0..8, m in 0..3: at == n and laps == m leads to at == 6 and laps < 9",
     "exists n in 3..5: eventually always at != n",
     "(always eventually at == 4) implies eventually always laps < 3",
@@ -91,7 +91,7 @@ def test_the_lasso_does_not_depend_on_the_storage_of_edges(
     model = ring(formula)
     wanted = outcome(model, "interpreter")
     outcomes = [outcome(model)]
-    # With wide words, with buffers that must be reallocated, and in small batches.
+    # Repeats the run with wide words, with buffers that must be reallocated, and in small batches.
     monkeypatch.setattr(graph, "NARROW_BITS", 0)
     monkeypatch.setattr(graph, "MIN_ROOM", 8)
     monkeypatch.setattr(graph, "CHUNK", 3)

@@ -1,4 +1,4 @@
-"""The direct text builder of machine code writes the same text as llvmlite."""
+"""The text builder for machine code writes the same text as llvmlite."""
 
 from __future__ import annotations
 
@@ -18,7 +18,9 @@ NAME = re.compile(r"%[\w.$-]+")
 
 
 def normal(text: str) -> list[str]:
-    """The lines of a module, with the values of each function numbered by first occurrence."""
+    """Returns the lines of a module, with the values of each function numbered by first
+    occurrence.
+    """
     lines: list[str] = []
     numbers: dict[str, str] = {}
     for line in text.replace('"', "").splitlines():

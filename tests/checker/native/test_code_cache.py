@@ -22,7 +22,7 @@ def test_written_code_is_read(tmp_path: Path) -> None:
 
 
 def only(folder: Path) -> Path:
-    """The only file of a cache."""
+    """Returns the only file of a cache."""
     (path,) = (folder / "fencepost" / "code").iterdir()
     return path
 
@@ -78,7 +78,7 @@ def test_the_folder_stays_small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
 
 def only_folder(folder: Path) -> Path:
-    """The folder of a cache."""
+    """Returns the folder of a cache."""
     return folder / "fencepost" / "code"
 
 

@@ -1,4 +1,4 @@
-"""Compressed visited sets find the same states as sets of whole states, without losses or
+"""Compressed visited sets contain the same states as sets of whole states, without losses or
 duplicates, and return each state unchanged.
 """
 
@@ -45,7 +45,7 @@ def as_it_is(packed: Packed) -> State:
 
 @contextmanager
 def explored(toy: Toy, owners: int = 1) -> Generator[Explorer]:
-    """A search of a toy model before its first level; checks in the end that no buffer
+    """Yields a search of a toy model before its first level, and checks at the end that no buffer
     overflowed.
     """
     memory = Memory(watched=True)
@@ -68,7 +68,7 @@ def begin(explorer: Explorer, code: SetCode | None = None) -> None:
 
 
 def levels(explorer: Explorer) -> list[int]:
-    """The sizes of all levels."""
+    """Returns the sizes of all levels."""
     sizes: list[int] = []
     while explorer.size(explorer.level):
         sizes.append(explorer.size(explorer.level))
@@ -94,7 +94,8 @@ def test_two_phase_commit(words: int, owners: int) -> None:
 def test_better_code_finds_the_same(
     owners: int, words: int, late: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # Tables and nodes grow often, like small or large ones; no canary, which would be slow.
+    # Tables and nodes grow often, in the way of small or of large ones. Canaries would be too slow
+    # here.
     monkeypatch.setattr(tables, "LARGE_TABLE", late)
     monkeypatch.setattr(plan, "MAX_PAIRS", 1000.0)
     with explored(two_phase_commit(7, words), owners) as explorer:
@@ -104,8 +105,8 @@ def test_better_code_finds_the_same(
 
 
 def wide(words: int, chosen: random.Random, count: int) -> list[Packed]:
-    """Distinct states: all zeros (except the top bit, which every state has), all ones, random
-    ones, and ones that share words.
+    """Returns distinct states: all zeros (except the top bit, which every state has), all ones,
+    random states, and states that share words.
     """
     full = (1 << 64) - 1
     packed: list[Packed] = [(TOP, *[0] * (words - 1)), (full,) * words]
@@ -146,8 +147,8 @@ def test_states_of_all_kinds_are_kept_as_they_are(owners: int, words: int) -> No
 @pytest.mark.parametrize("owners", [1, 3])
 @pytest.mark.parametrize("words", [1, 2, 9])
 def test_states_outside_a_constraint_are_dropped(owners: int, words: int) -> None:
-    # 0 leads to 1..6000; only the even ones are inside the constraint. States outside are only
-    # in the visited set when compression starts.
+    # State 0 leads to 1..6000; only the even ones are inside the constraint. If compression starts
+    # late, the states outside the constraint are then only in the visited set.
     toy = fan(6_000, words, inside=lambda e, v: e.eq(e.both(v, word(1)), word(0)))
     for early in (True, False):
         with canaries(), explored(toy, owners) as explorer:

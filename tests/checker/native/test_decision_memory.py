@@ -1,4 +1,4 @@
-"""Memory of the decision phase: large allocations are announced to the memory account first."""
+"""Large allocations of the decision phase are announced to the memory account first."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ property P: {formula}
 
 
 def torus(side: int, fairness: str, formula: str) -> Request:
-    """A check of a torus of ``side * side`` states."""
+    """Returns a request to check a torus of ``side * side`` states."""
     model = model_of(TORUS.format(side=side, fairness=fairness, formula=formula))
     chosen = frozenset(n for n, prop in enumerate(model.properties) if prop.kind.selectable)
     return Request(model, chosen, deadlock=False, limits=Limits(workers=2))
 
 
 class Ledger:
-    """Compares the peak of Python's allocations in a phase with the announced bytes."""
+    """Compares the peak of Python's allocations in a phase with the bytes that were announced."""
 
     def __init__(self) -> None:
         self.excess = 0
@@ -51,18 +51,18 @@ class Ledger:
         self._granted: int | None = None
 
     def grant(self, size: int) -> None:
-        """Announces ``size`` bytes beyond the current allocation."""
+        """Announces ``size`` bytes in addition to the current allocation."""
         now = self._compare()
         self._granted = max(self._granted or 0, now + size)
         self.asked += size
 
     def enter(self, *_: object) -> None:
-        """Begins a phase; earlier announcements do not count."""
+        """Begins a phase; announcements made before it do not count."""
         self._granted = self._compare()
 
     def _compare(self) -> int:
         now, peak = tracemalloc.get_traced_memory()
-        # Before the first phase, the search has allocated memory.
+        # Before the first phase, the search has already allocated memory.
         if self._granted is not None:
             self.excess = max(self.excess, peak - self._granted)
         tracemalloc.reset_peak()
@@ -80,7 +80,7 @@ class Ledger:
 def test_all_memory_is_announced(
     monkeypatch: pytest.MonkeyPatch, fairness: str, formula: str, verdict: Verdict
 ) -> None:
-    # A first run, so that modules and caches are loaded before measuring.
+    # A first run loads modules and fills caches before anything is measured.
     load("local").run(torus(SMALL_SIDE, fairness, formula))
     request, ledger = torus(SIDE, fairness, formula), Ledger()
 

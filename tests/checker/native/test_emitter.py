@@ -1,5 +1,5 @@
 # pyright: basic
-"""Instructions compute the operation in their name, also with constant operands."""
+"""Each instruction computes the operation in its name, also with constant operands."""
 
 from __future__ import annotations
 
@@ -58,8 +58,8 @@ FLAGS: dict[str, Meaning] = {
 
 
 def results(emit: Callable[[Emitter, LLVM, LLVM], LLVM], pairs: list[tuple[int, int]]) -> list[int]:
-    """The results for pairs of numbers, with each operand as a constant and as a loaded value: four
-    per pair.
+    """Returns the results for pairs of numbers, four per pair: each operand is passed as a constant
+    and as a loaded value.
     """
     unit = Unit("emitter")
     e = Emitter(unit, unit.declare("test", VOID, [PTR, PTR]))
@@ -202,7 +202,7 @@ def test_pointers_declared_not_to_overlap() -> None:
 
 @pytest.mark.parametrize("count", [0, 1, 7, 8, 9, 20])
 def test_copies_and_clears_words(count: int) -> None:
-    """The words before and after the target stay; source and target may overlap."""
+    """The words before and after the target stay unchanged; source and target may overlap."""
     unit = Unit("blocks")
     e = Emitter(unit, unit.declare("test", VOID, [PTR, PTR, PTR]))
     source, target, cleared = e.arguments

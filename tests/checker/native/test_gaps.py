@@ -1,6 +1,6 @@
 # pyright: basic
-"""Insertion and removal in sequences, bags and sets of every width and length: only the affected
-elements move, and zeros follow the last.
+"""Insertion into and removal from sequences, bags and sets of every width and length move only the
+affected elements, and leave zeros after the last one.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ OPERATIONS: dict[str, Callable[[list[int], int, int], list[int]]] = {
 
 
 def element(width: int) -> Type:
-    """A type with this number of bits."""
+    """Returns a type with this number of bits."""
     return Machine(64) if width == 64 else Int(0, (1 << width) - 1)
 
 
@@ -41,7 +41,7 @@ def packed(kind: Type, value: Value) -> list[int]:
 
 
 def code_of(kind: Seq | Bag | Set) -> object:
-    """Code with a function for each operation: (value, index, element, result)."""
+    """Compiles a function for each operation: (value, index, element, result)."""
     unit = Unit("gaps")
     size = shape(kind)
     large = size if isinstance(size, Large) else None

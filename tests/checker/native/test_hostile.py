@@ -1,5 +1,5 @@
 # pyright: basic
-"""Hostile specs: machine code stays inside its memory.
+"""Machine code for hostile specs stays inside its memory.
 
 Each spec runs guarded (see `guarded`) and is compared with the interpreter, in reachable and in
 random states.

@@ -1,4 +1,4 @@
-"""The kernels of the native engine, on hand-written models: every successor arrives, states are
+"""The kernels of the native engine on hand-written models: every successor arrives, states are
 neither lost nor duplicated, the least problems are kept, and nothing is written out of bounds.
 """
 
@@ -23,7 +23,7 @@ from fencepost.spec.core.types import State
 
 
 def decode(packed: Packed) -> State:
-    """The value of a toy state, whose words must agree."""
+    """Returns the value of a toy state; all words of the state must agree."""
     value = packed[0] & ~TOP
     assert packed[0] >> 63 == 1
     assert all(other == value for other in packed[1:])
@@ -34,7 +34,7 @@ def decode(packed: Packed) -> State:
 def explored(
     toy: Toy, owners: int = 1, memory: Memory | None = None, quick: bool = True
 ) -> Generator[Explorer]:
-    """A search of a toy model before its first level; checks in the end that no buffer
+    """Yields a search of a toy model before its first level, and checks at the end that no buffer
     overflowed.
     """
     compilation = build.Compilation(text(toy))
@@ -51,12 +51,12 @@ def explored(
 
 
 def totals(toy: Toy, explorer: Explorer) -> Totals:
-    """The counts so far."""
+    """Returns the counts so far."""
     return worker_context.totals(Sizes(toy.slots, 0, 0, 0), explorer.snapshot())
 
 
 def search(explorer: Explorer) -> list[int]:
-    """The sizes of all levels."""
+    """Searches all levels, and returns their sizes."""
     explorer.begin()
     explorer.examine()
     levels: list[int] = []
@@ -68,7 +68,7 @@ def search(explorer: Explorer) -> list[int]:
 
 
 def run(toy: Toy, owners: int = 1, quick: bool = True) -> tuple[list[int], int, tuple[int, ...]]:
-    """The sizes of levels, the transitions, and the count of each action."""
+    """Returns the sizes of the levels, the number of transitions, and the count of each action."""
     with explored(toy, owners, quick=quick) as explorer:
         levels = search(explorer)
         return levels, explorer.transitions, totals(toy, explorer).taken
@@ -113,7 +113,7 @@ def test_a_million_initial_states(owners: int) -> None:
 
 @pytest.mark.parametrize("words", [1, 2, 16])
 def test_states_of_all_zeros_and_all_ones(words: int) -> None:
-    # From 0 to all ones (except the top bit, which every state has) and back.
+    # Steps lead from 0 to all ones (except the top bit, which every state has) and back.
     def step(toy: Toy, e: Emitter, value: object) -> None:
         toy.emit(e, 0, e.differ(value, word(TOP - 1)))
 
@@ -125,7 +125,7 @@ def test_states_of_all_zeros_and_all_ones(words: int) -> None:
 
 @pytest.mark.parametrize("owners", [1, 2, 3])
 def test_states_outside_a_constraint_are_dropped(owners: int) -> None:
-    # 0 leads to 1..100,000; only the even ones are inside the constraint.
+    # State 0 leads to 1..100,000; only the even ones are inside the constraint.
     toy = fan(100_000, 1, inside=lambda e, v: e.eq(e.both(v, word(1)), word(0)))
     with explored(toy, owners) as explorer:
         explorer.begin()
@@ -137,7 +137,7 @@ def test_states_outside_a_constraint_are_dropped(owners: int) -> None:
         assert explorer.outside == 50_000
         assert (explorer.size(2), explorer.states) == (50_000, 50_001)
         explorer.expand()
-        # A known state outside is neither new nor counted.
+        # A known state outside the constraint is neither new nor counted.
         assert (explorer.size(3), explorer.transitions) == (0, 100_000)
         assert not any(packed[0] & 1 for packed in states(explorer, 2, 1))
 
@@ -150,7 +150,7 @@ def test_all_states_outside() -> None:
 
 
 def states(explorer: Explorer, level: int, words: int) -> list[Packed]:
-    """The packed states of a level."""
+    """Returns the packed states of a level."""
     return [tuple(state) for state in explorer.packed(level)]
 
 
@@ -246,8 +246,8 @@ def test_least_predecessors(owners: int) -> None:
 def test_tables_grow(
     owners: int, words: int, addresses: int, aside: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # In place, with a large or a small buffer for states that wait; elsewhere if the following
-    # addresses are taken. A state lost during the move would be found again as new.
+    # The table grows in place, with a large or a small buffer for states that wait, or elsewhere if
+    # the addresses after it are taken. A state lost during the move would be found again as new.
     monkeypatch.setattr(tables, "spare_addresses", lambda: addresses)
     monkeypatch.setattr(tables, "ASIDE", aside)
     size = 7 if words == 1 else 6
@@ -338,7 +338,7 @@ def test_a_stopped_search_can_still_find_predecessors() -> None:
 def test_memory_is_bounded(owners: int, words: int) -> None:
     room = 24 << 20
     with explored(two_phase_commit(3, words), owners):
-        pass  # From here on, the compiler is in memory.
+        pass  # The compiler is in memory once this has run.
     limit = resident_bytes() + room
     memory = Memory(limit)
     with explored(two_phase_commit(8, words), owners, memory) as explorer:

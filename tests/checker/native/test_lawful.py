@@ -1,4 +1,4 @@
-"""Machine code accepts the same words as states as `lawful.state`, the definition."""
+"""Machine code accepts the same words as states as the definition, `lawful.state`."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ def code_of(layout: Layout) -> Code:
 
 
 def defined(layout: Layout, words: Sequence[int]) -> bool:
-    """Whether the words are a state according to `state`."""
+    """Checks whether the words are a state according to `state`."""
     try:
         state(layout, words)
     except Unlawful:
@@ -141,7 +141,7 @@ def defined(layout: Layout, words: Sequence[int]) -> bool:
 
 
 def accepted(code: Code, layout: Layout, words: Sequence[int]) -> bool:
-    """Whether the words are a state according to machine code."""
+    """Checks whether the words are a state according to machine code."""
     try:
         look_at(code, layout, struct.pack(f"={len(words)}Q", *words))
     except Unlawful:
@@ -151,7 +151,7 @@ def accepted(code: Code, layout: Layout, words: Sequence[int]) -> bool:
 
 @pytest.mark.parametrize("kind", SMALL, ids=describe)
 def test_every_code_of_a_small_type(kind: Type) -> None:
-    """Exactly the codes of values are accepted."""
+    """Of all bit patterns, exactly the codes of values are accepted."""
     layout = layout_of(kind)
     code = code_of(layout)
     assert bits(kind) <= 14
@@ -163,7 +163,7 @@ def test_every_code_of_a_small_type(kind: Type) -> None:
 
 @pytest.mark.parametrize("kind", WIDE, ids=describe)
 def test_a_wide_type(kind: Type) -> None:
-    """Next to a small type, so that the word with its first bits is shared."""
+    """A wide type next to a small type shares the word with its first bits."""
     lawful, unlawful = agree(Random(1), layout_of(FIVE, kind), 12, 30)
     assert lawful > 5
     assert unlawful
@@ -189,8 +189,9 @@ def test_a_model_of_kafka() -> None:
 
 
 def agree(random: Random, layout: Layout, states: int, limit: int) -> tuple[int, int]:
-    """Corrupts random states, each in at most ``limit`` ways. Returns the number of corrupted ones
-    that are still states, and the number of others.
+    """Corrupts random states, each in at most ``limit`` ways.
+
+    Returns how many corrupted ones are still states, and how many are not.
     """
     code = code_of(layout)
     right = [
@@ -213,7 +214,7 @@ def agree(random: Random, layout: Layout, states: int, limit: int) -> tuple[int,
 
 
 def corruptions(random: Random, layout: Layout, words: Words, limit: int) -> Iterator[Words]:
-    """Words that differ a little from a state."""
+    """Yields words that differ a little from those of a state."""
     size = layout.words * WORD
     yield changed(words, 0, words[0] ^ OCCUPIED)
     for bit in random.sample(range(size), min(size, limit)):
@@ -237,8 +238,8 @@ def changed(words: Words, number: int, word: int) -> Words:
 
 
 def unlawful(random: Random, kind: Type, value: Value) -> Value | None:
-    """A value with one part outside its type or out of order, or None if no such value fits into
-    the bits of the type.
+    """Returns a value with one part outside its type or out of order, or None if no such value fits
+    into the bits of the type.
     """
     match kind, value:
         case Scalar(), _:
@@ -269,7 +270,7 @@ def unlawful(random: Random, kind: Type, value: Value) -> Value | None:
 def _within(
     random: Random, kinds: Sequence[Type], value: tuple[Value, ...]
 ) -> tuple[Value, ...] | None:
-    """The value with one part made unlawful."""
+    """Returns the value with one part made unlawful."""
     if not value:
         return None
     number = random.randrange(len(value))

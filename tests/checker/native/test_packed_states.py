@@ -1,5 +1,5 @@
-"""The engine ``local`` at the limits of packing: states of all zeros and all ones, of exactly one
-word and one bit more, of a kilobit; a million initial states.
+"""The engine ``local`` at the limits of packing: states of all zeros and all ones, states of
+exactly one word, of one bit more and of a kilobit, and a million initial states.
 """
 
 from __future__ import annotations
@@ -15,16 +15,17 @@ WORKERS = pytest.mark.parametrize("workers", [1, 2, 3])
 
 
 def figures(model: Model, workers: int) -> tuple[str, int, int, int]:
-    """The verdict and the numbers of distinct states, generated states and levels."""
+    """Returns the verdict and the numbers of distinct states, generated states and levels."""
     seen = run_of_model(model, limits=Limits(workers=workers)).by("local")
     return seen.verdict, seen.distinct, seen.generated, seen.depth
 
 
 def flipping(widths: list[int], flips: int) -> str:
-    """A spec with integers of these widths, each at its minimum or maximum (all bits 0, or 1).
+    """Returns a spec with integers of these widths, each at its minimum or maximum (all bits 0, or
+    all bits 1).
 
-    Of the ``flips`` actions, each changes every variable whose number is congruent to its own
-    modulo ``flips``.
+    Each of the ``flips`` actions changes every variable whose number is congruent to its own modulo
+    ``flips``.
     """
     lines: list[str] = []
     changes: list[list[str]] = [[] for _ in range(flips)]

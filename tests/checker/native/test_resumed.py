@@ -29,7 +29,7 @@ SENTENCE = "resumed from saved/spec-all, which had 4 levels"
 
 @pytest.fixture(name="folder", params=["ok", "violated"], scope="module")
 def _folder(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Path:
-    """A folder with the spec and a checkpoint of its check ``all``."""
+    """Creates a folder with the spec and a checkpoint of its check ``all``."""
     folder = tmp_path_factory.mktemp("resumed")
     bound = {"ok": 10, "violated": 8}[request.param]
     (folder / "spec.fence").write_text(SPEC.format(bound=bound), encoding="utf-8")
@@ -76,7 +76,7 @@ def test_each_format_names_the_checkpoint(form: str, folder: Path) -> None:
 
 
 def test_several_checks(folder: Path) -> None:
-    """A check reported in one line says there that it was resumed."""
+    """A check that is reported in one line says in that line that it was resumed."""
     words = [*CHECK, "--check", "rest", "--resume", "saved"]
     lines = run(*words, folder=folder).stdout.splitlines()
     line, *_ = [line for line in lines if line.startswith("all ")]

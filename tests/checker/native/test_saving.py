@@ -1,4 +1,4 @@
-"""A saved and resumed search gives the results of an undisturbed one. An unusable folder is
+"""A search that is saved and resumed gives the results of an undisturbed one. An unusable folder is
 refused, and its files are kept.
 """
 
@@ -73,7 +73,7 @@ def threads(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def whole(text: str, keep_going: bool = True) -> Run:
-    """A search of a spec for all its properties."""
+    """Returns a search of a spec for all its properties."""
     return run_of_model(model_of(text), limits=Limits(workers=1), keep_going=keep_going)
 
 
@@ -100,14 +100,14 @@ STOPPED = [
 def test_stopped_after_any_level(
     name: str, text: str, going: bool, canary: bool, tmp_path: Path
 ) -> None:
-    """``canary``: states are compressed, and also kept whole for comparison."""
+    """With ``canary``, states are compressed, and also kept whole for comparison."""
     run = whole(text, going)
     with translated_once(False), canaries(4) if canary else nullcontext():
         wanted = run.by("interpreter")
         assert wanted.limit is None
         pairs = [(first, second) for first in (1, 2, 3) for second in (1, 2, 3)]
         for depth in range(len(wanted.transitions)):
-            # Each level tests a third of the pairs, so that all pairs are tested.
+            # Each level tests a third of the pairs, so the levels together test all pairs.
             for number, (before, after) in [*enumerate(pairs)][depth % 3 :: 3]:
                 folder = tmp_path / f"{depth}-{number}"
                 cut = at(run, folder, False, before, depth=depth).by(every_level())
@@ -118,7 +118,7 @@ def test_stopped_after_any_level(
 
 @pytest.mark.parametrize("canary", [False, True], ids=["whole", "compressed"])
 def test_stopped_again_and_again(canary: bool, tmp_path: Path) -> None:
-    """Each run searches one more level, and appends its new states."""
+    """Each run searches one more level, and adds its new states to the files."""
     run = whole(CONSTRAINED)
     with translated_once(False), canaries(20) if canary else nullcontext():
         wanted = run.by("interpreter")
@@ -130,7 +130,9 @@ def test_stopped_again_and_again(canary: bool, tmp_path: Path) -> None:
 
 
 def test_stopped_by_a_limit_on_states(tmp_path: Path) -> None:
-    """The same limit ends a resumed search at the same level, and a larger one lets it continue."""
+    """The same limit ends a resumed search at the same level, and a larger limit lets it
+    continue.
+    """
     run = whole(CONSTRAINED)
     chance = random.Random(1)
     with translated_once(False):
@@ -150,7 +152,7 @@ REAL_TICK = explorer.Crew.tick
 
 
 def test_interrupted_at_any_moment(tmp_path: Path) -> None:
-    """The signal arrives at some tick; the last completed level is saved."""
+    """The signal arrives at some tick, and the last completed level is saved."""
     run = whole(CONSTRAINED)
     with translated_once(False):
         wanted = run.by("interpreter")
@@ -200,7 +202,7 @@ COUNT = "8,832 distinct, 58,146 generated, depth 17"
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
 def test_a_killed_process(number: int, tmp_path: Path) -> None:
-    """The search continues from the files, wherever the signal arrived."""
+    """The search continues from the files, no matter when the signal arrived."""
     asked = (*COMMAND, "check", TWO_PHASES, "--check", "five", "--no-progress")
     with started(*asked, "--checkpoint", "saved", folder=tmp_path) as process:
         while not [*tmp_path.rglob("lock")] and process.poll() is None:
@@ -247,7 +249,7 @@ CHECK = ("check", "spec.fence", "--no-progress", "--continue", "--workers", "1")
 
 @pytest.fixture(scope="module")
 def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with a spec and a saved search of it."""
+    """Creates a folder with a spec and a saved search of that spec."""
     folder = tmp_path_factory.mktemp("saved")
     (folder / "spec.fence").write_text(CONSTRAINED, encoding="utf-8")
     ran = run(*CHECK, "--checkpoint", "saved", "--depth", "4", folder=folder)
@@ -257,7 +259,7 @@ def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def copy(saved: Path, tmp_path: Path) -> Path:
-    """A copy of the folder, which a test may change."""
+    """Copies the folder, so that a test may change it."""
     folder = tmp_path / "copy"
     shutil.copytree(saved, folder)
     return folder
@@ -280,7 +282,7 @@ def manifest(folder: Path) -> dict[str, Any]:
 
 
 def change(folder: Path, edit: Callable[[dict[str, Any]], None]) -> None:
-    """Changes the manifest, and signs it."""
+    """Changes the manifest, and signs it again."""
     notes = manifest(folder)
     edit(notes)
     (inside(folder) / "manifest.json").write_bytes(closed(notes))
@@ -310,7 +312,7 @@ def test_an_unmodified_folder(copy: Path) -> None:
 
 
 def rewritten(data: bytes, edit: Callable[[bytes], bytes]) -> bytes:
-    """Changes the states of the first block, and adapts its header."""
+    """Changes the states of the first block, and adapts the header of the block."""
     level, count, length = HEAD.unpack_from(data)
     block = edit(zlib.decompress(data[HEAD.size : HEAD.size + length]))
     packed = blocks.packed(block)
@@ -396,14 +398,16 @@ invariant Small: x + y < 26
 
 
 def test_a_state_that_no_step_leads_to(tmp_path: Path) -> None:
-    """A forged state is detected when a trace leads through it: an error, no verdict."""
+    """A forged state is detected when a trace leads through it: the run ends with an error and
+    without a verdict.
+    """
     (tmp_path / "spec.fence").write_text(UNREACHED, encoding="utf-8")
     assert run(*CHECK, "--depth", "4", "--checkpoint", "saved", folder=tmp_path).code == 3
     path = states(tmp_path)
     data, starts = path.read_bytes(), [0]
     while starts[-1] < len(data):
         starts.append(starts[-1] + HEAD.size + HEAD.unpack_from(data, starts[-1])[2])
-    # The word with x = 5, y = 20 and the occupied bit replaces the last level.
+    # The last level is replaced by the word with x = 5, y = 20 and the occupied bit.
     forged = (1 << 63 | 5 | 20 << 5).to_bytes(8, "little")
     data = data[: starts[-2]] + rewritten(data[starts[-2] :], lambda _: forged)
     path.write_bytes(data)
@@ -495,7 +499,7 @@ class Full:
         self.room = room
 
     def writing(self) -> Any:
-        """Meanwhile, files are written to this disk."""
+        """Writes files to this disk within the block."""
 
         def add(writer: blocks.Writer, level: int, count: int, data: bytes) -> None:
             self.room -= len(data)

@@ -1,5 +1,6 @@
-"""The engine ``local``: exchange of code during a search, limits, signals and progress. That its
-results are those of the interpreter is a row of `test_agreement`.
+"""The engine ``local``: the exchange of code during a search, limits, signals and progress.
+
+A row of `test_agreement` checks that the results of ``local`` are those of the interpreter.
 """
 
 from __future__ import annotations
@@ -58,7 +59,7 @@ def run(
     limits: Limits | None = None,
     progress: Callable[[Progress], None] = lambda _: None,
 ) -> Outcome:
-    """The outcome of an engine for all properties, without times and bytes."""
+    """Returns the outcome of an engine for all properties, without times and bytes."""
     outcome = (engine or Local(watched=True)).run(
         Request(
             model,
@@ -71,18 +72,20 @@ def run(
 
 
 def digits(*bodies: ir.Statement, properties: Sequence[tuple[str, ir.Expr]] = ()) -> ir.Model:
-    """A model of two digits, both 0 initially."""
+    """Returns a model of two digits, both 0 initially."""
     start = do(put(0, lit(0)), put(1, lit(0)))
     return model(start, bodies, properties, (DIGIT, DIGIT))
 
 
 def up(variable: int, top: int = 9) -> ir.Statement:
-    """Increments a digit up to ``top``."""
+    """Returns a statement that increments a digit up to ``top``."""
     return do(ir.Require(less(var(variable), lit(top)), 0), put(variable, plus(var(variable), 1)))
 
 
 def odometer(kind: Int = LONG) -> ir.Model:
-    """Three independent counters: as many states as there are triples of values."""
+    """Returns a model of three independent counters, with as many states as there are triples of
+    values.
+    """
 
     def count(variable: int) -> ir.Statement:
         top = lit(kind.high, kind)
@@ -106,12 +109,14 @@ def test_better_code_takes_over(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 class Owner:
-    """Takes the place of the object that owns machine code and frees it when collected."""
+    """A substitute for the object that owns machine code and frees it when collected."""
 
 
 @pytest.mark.parametrize("workers", [1, 2])
 def test_code_stays_while_it_runs(monkeypatch: pytest.MonkeyPatch, workers: int) -> None:
-    """Machine code calls back, is replaced by better code during the call, and is returned to."""
+    """Machine code that calls back stays in memory until it is returned to, even if better code
+    replaces it during the call.
+    """
     engines: list[object] = []
     owners: list[weakref.ref[Owner]] = []
     there: list[bool] = []
@@ -265,7 +270,7 @@ def test_a_slow_state_is_interrupted(name: str, workers: int) -> None:
     threading.Thread(target=send, daemon=True).start()
     outcome = run(spec, limits=Limits(workers=workers))
     assert time.monotonic() - sent[0] < SOON
-    # An evaluation that was interrupted must not be reported as a problem.
+    # An interrupted evaluation must not be reported as a problem.
     assert (outcome.verdict, str(outcome.limit)) == (Verdict.INCONCLUSIVE, "interrupted")
     assert outcome.findings == ()
 

@@ -88,7 +88,7 @@ def blocks_of(folder: Path, files: list[str]) -> list[tuple[int, int, bytes]]:
 
 
 def with_another_last_level(folder: Path) -> dict[str, Any]:
-    """Replaces the last level by a lawful but unreachable state that leads to no problem; all
+    """Replaces the last level with a lawful but unreachable state that leads to no problem; all
     digests and counts fit.
     """
     manifest = notes(folder)
@@ -112,7 +112,7 @@ def with_another_last_level(folder: Path) -> dict[str, Any]:
 
 
 def older(folder: Path) -> None:
-    """Rewrites the manifest in the format before signatures."""
+    """Rewrites the manifest in the format used before signatures were introduced."""
     manifest = notes(folder)
     manifest["format"] = 1
     del manifest["unsigned"]
@@ -130,8 +130,8 @@ def swapped_files(folder: Path) -> None:
 
 
 def with_another_state(folder: Path) -> None:
-    """Puts a lawful but unreachable state in the place of the last one, in a file of the same
-    size; the manifest stays.
+    """Replaces the last state with a lawful but unreachable one in a file of the same size, and
+    keeps the manifest.
     """
     words = Layout(program.build(loaded(SPEC), None)).encode((40, 0))
     packed = blocks.packed(b"".join(word.to_bytes(8, "little") for word in words))
@@ -155,7 +155,7 @@ def with_outer(folder: Path, **values: object) -> None:
 
 
 def forged(folder: Path, **values: object) -> None:
-    """Writes the forged last level into a manifest with the old MAC, or with the given values."""
+    """Writes the forged last level into a manifest with the old MAC, or with ``values``."""
     mac = outer(folder)["mac"]
     content = json.loads(closed(with_another_last_level(folder), key=Unusable("none")))
     manifest = content | {"mac": mac} | values
@@ -224,7 +224,7 @@ def test_forgeries(forgery: str, copy: Path) -> None:
     if not resumable:
         assert_refused(resumed_unsigned, copy, reason)
         return
-    # The mark stays in every later save and report, even if these are signed.
+    # The mark stays in every later save and report, even in signed ones.
     for depth in ("8", "9", None):
         ended = () if depth is None else ("--depth", depth)
         ran = run(*CHECK, "--resume", "saved", "--resume-unsigned", *ended, folder=copy)
@@ -250,9 +250,7 @@ def test_the_mark_stays_without_the_option(copy: Path) -> None:
 
 
 def test_a_forged_level_can_hide_a_violation(copy: Path) -> None:
-    """Confirms that the forgeries above matter: without the warning, the invariant seems to
-    hold.
-    """
+    """Without the warning, the invariant seems to hold, so the forgeries above matter."""
     forged(copy, mac=None)
     check = check_of(resumed_unsigned(copy))
     assert (check["verdict"], check["resumed"]["signed"]) == ("ok", False)

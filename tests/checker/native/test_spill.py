@@ -1,5 +1,5 @@
-"""Spilling to disk: a search gives the same results with little memory, and reports a
-full disk and corrupted data.
+"""A search that spills to disk gives the same results with little memory, and reports a full disk
+and corrupted data.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ TWO_PHASES = str(ROOT / "models/classics/two_phase_commit.fence")
 
 @pytest.fixture(autouse=True)
 def spill_everything(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every chunk of an expanded level is spilled, and chunks are small."""
+    """Makes the engine spill every chunk of an expanded level, in small chunks."""
     monkeypatch.setattr(explorer, "MIN_PARALLEL", 0)
     monkeypatch.setattr(spill, "SHARE", 1 << 40)
     monkeypatch.setattr(store, "MIN_CHUNK", PAGE)
@@ -75,7 +75,7 @@ CASES = [
 def test_nothing_is_lost(
     name: str, text: str, going: bool, canary: bool, workers: int, tmp_path: Path
 ) -> None:
-    """``canary``: states are compressed, and also kept whole for comparison."""
+    """With ``canary``, states are compressed, and also kept whole for comparison."""
     asked = whole(text, going)
     with translated_once(False), canaries(4) if canary else nullcontext():
         wanted = asked.by("interpreter")
@@ -87,7 +87,9 @@ def test_nothing_is_lost(
 
 
 def writing(room: int, change: Callable[[bytes], bytes] = bytes) -> Callable[..., int]:
-    """A replacement of `os.pwrite` for a disk with ``room`` bytes, which changes the data."""
+    """Returns a replacement for `os.pwrite` that writes to a disk with ``room`` bytes and changes
+    the data.
+    """
     real, left = os.pwrite, [room]
 
     def pwrite(file: int, data: memoryview, start: int) -> int:
@@ -102,7 +104,7 @@ def writing(room: int, change: Callable[[bytes], bytes] = bytes) -> Callable[...
 
 @pytest.mark.parametrize("room", [0, 5_000, 12_000])
 def test_a_full_disk(room: int, tmp_path: Path) -> None:
-    """States without space on the disk stay in memory."""
+    """States that do not fit on the disk stay in memory."""
     asked = whole(LATE, False)
     with translated_once(False):
         wanted = asked.by("interpreter")

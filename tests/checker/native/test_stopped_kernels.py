@@ -1,4 +1,6 @@
-"""A limit or a signal that takes effect during any kernel call ends a run as docs/ci.md says."""
+"""A limit or a signal that takes effect during any kernel call ends a run as described in
+docs/ci.md.
+"""
 
 from __future__ import annotations
 
@@ -59,14 +61,16 @@ ENDS = {"plain": (), "profile": ("--profile",), "saved": ("--checkpoint", "saved
 
 
 def checked(folder: Path, calls: KernelCalls, kind: str, *more: str) -> Ran:
-    """Runs the check in the folder, in this process with one worker."""
+    """Runs the check in the folder, in this process and with one worker."""
     words = ("--format", "json", "--engine", "local", "--workers", "1", "--continue")
     with calls.counted():
         return run("check", "s.fence", *words, *LIMITS[kind], *more, folder=folder)
 
 
 def _chosen(count: int) -> list[int]:
-    """The kernel calls to stop: a sample of all phases, or every call in a nightly run."""
+    """Returns the kernel calls to stop: a sample from all phases, or every call in a nightly
+    run.
+    """
     few = amount("KERNEL_CALLS", 2)
     return sorted({count, *(1 + number * count // few for number in range(few))})
 
@@ -88,7 +92,9 @@ def test_every_kernel_call(name: str, kind: str, end: str, tmp_path: Path) -> No
 
 
 def _is_cut(ran: Ran, calls: KernelCalls, expected: Ran) -> bool:
-    """Whether a run ended as a run that was cut; otherwise it must end like the whole run."""
+    """Checks that a run ended either as a run that was cut or like the whole run, and returns
+    whether it was cut.
+    """
     result, whole = _result(ran), _result(expected)
     if result["verdict"] == "inconclusive":
         assert ran.code == 3, ran
@@ -96,7 +102,7 @@ def _is_cut(ran: Ran, calls: KernelCalls, expected: Ran) -> bool:
         assert not calls.known, ran
         assert any(words in result["notes"][0] for words in CUT.values()), ran
         return True
-    # The stop came after everything that it can cut, or after a violation was found.
+    # The stop came too late to cut anything, or after a violation was found.
     assert ran.code == expected.code, ran
     for key in ("verdict", "property"):
         assert result[key] == whole[key], ran
@@ -105,7 +111,9 @@ def _is_cut(ran: Ran, calls: KernelCalls, expected: Ran) -> bool:
 
 @pytest.mark.parametrize("kind", LIMITS)
 def test_every_kernel_call_of_a_save(kind: str, tmp_path: Path) -> None:
-    """A stop during a save leaves the previous save, and the search resumes from it."""
+    """A stop during a save leaves the previous save intact, and the search resumes from that
+    save.
+    """
     (tmp_path / "s.fence").write_text(SAVED_SPEC, encoding="utf-8")
     with saving_each_level(tmp_path) as failures:
         whole = KernelCalls(kind, 0, SAVE)
@@ -117,7 +125,7 @@ def test_every_kernel_call_of_a_save(kind: str, tmp_path: Path) -> None:
             assert calls.stopped
             if kind != "memory" or failures:
                 assert _is_cut(ran, calls, expected) or calls.known
-                # A cut search may be saved once more.
+                # A search that was cut may be saved once more.
                 level = failures.pop()
                 assert _resumed_levels(tmp_path, COPY, expected) == level
                 assert _resumed_levels(tmp_path, SAVED, expected) >= level
@@ -132,8 +140,9 @@ SAVED, COPY = "saved", "copy"
 
 @contextmanager
 def saving_each_level(folder: Path) -> Generator[list[int]]:
-    """Compresses states from the second level on, and saves after each level. If a stop ends a
-    save, appends the number of earlier saves to the list, and copies the folder.
+    """Compresses states from the second level on, and saves after each level, within the block.
+
+    If a stop ends a save, appends the number of earlier saves to the list, and copies the folder.
     """
     save, failures, completed = Saver.save, list[int](), Counter[Saver]()
 
@@ -157,7 +166,9 @@ def saving_each_level(folder: Path) -> Generator[list[int]]:
 
 
 def _resumed_levels(folder: Path, saved: str, expected: Ran) -> int:
-    """The number of saved levels; the resumed search must find the same as the whole search."""
+    """Returns the number of saved levels; the resumed search must find the same as the whole
+    search.
+    """
     resumed = checked(folder, KernelCalls("signal", 0), "signal", "--resume", saved)
     result, whole = _result(resumed), _result(expected)
     assert resumed.code == expected.code
@@ -168,7 +179,7 @@ def _resumed_levels(folder: Path, saved: str, expected: Ran) -> int:
 
 
 def test_every_kernel_call_of_the_follower(tmp_path: Path) -> None:
-    """An interrupt while recordings are compared ends the command."""
+    """An interrupt during the comparison of recordings ends the command."""
     folder_with(tmp_path)
     text = written({name: HISTORIES[name][0] for name in ("both", "twice", "granted")})
     words = ("--engine", "local", "--workers", "1", "--format", "json")
@@ -192,7 +203,7 @@ def test_no_memory_for_the_follower(workers: str, tmp_path: Path) -> None:
 
 
 def _ended(end: str, number: int) -> tuple[str, ...]:
-    """The options of a run; each run has its own folder for its checkpoint."""
+    """Returns the options of a run; each run has its own folder for its checkpoint."""
     return tuple(f"{word}{number}" if word == "saved" else word for word in ENDS[end])
 
 

@@ -1,4 +1,4 @@
-"""The session of both explorers: its paths and its watched expressions."""
+"""The session that both explorers share: its paths and its watched expressions."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ up to the current state. A number adds, ``b`` goes back, ``w0`` goes to the firs
 
 
 def added(steps: Sequence[Step]) -> list[int]:
-    """The number added by each step after the first state."""
+    """Returns the number that each step after the first state adds."""
     values: list[int] = []
     for step in steps:
         assert step.state is not None

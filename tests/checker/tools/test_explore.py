@@ -19,7 +19,7 @@ Explore = Callable[..., Ran]
 
 
 def typed(lines: list[str], *words: str, folder: Path) -> Ran:
-    """Runs the command with these lines on its standard input."""
+    """Runs the command with these lines as its standard input."""
     stdin = io.StringIO("".join(f"{line}\n" for line in lines))
     with mock.patch.object(sys, "stdin", stdin):
         return run("explore", *words, folder=folder)

@@ -1,4 +1,4 @@
-"""The state graph: its contents, its marks, and its drawing."""
+"""The state graph: its contents, its marks, and how it is drawn."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def test_deadlock_and_failures_are_marked(tmp_path: Path) -> None:
 
 
 def test_names_are_escaped(tmp_path: Path) -> None:
-    """Names in the language are harmless, but a path can contain anything."""
+    """Names in the language are harmless, but a path can contain any characters."""
     folder = tmp_path / '<img src=x onerror=alert(1)>"'
     folder.mkdir()
     (folder / "a.fence").write_text("var x: bool = any\nterminal: true\n", encoding="utf-8")

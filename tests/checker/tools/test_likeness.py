@@ -1,5 +1,5 @@
-"""Whether two models are equivalent except for part of the state: a bisimulation that hides this
-part.
+"""The comparison of two models that may differ only in part of the state, by a bisimulation that
+hides that part.
 """
 
 from __future__ import annotations
@@ -48,17 +48,17 @@ def spec(**changed: str) -> str:
     ("both", "changed", "expected"),
     [
         ({}, {}, ()),
-        # Values that are never read.
+        # Values that are never read do not matter.
         ({}, {"LAMP": "false"}, ("lamp",)),
         ({}, {"COLOUR": "false"}, ("entry.colour",)),
         ({}, {"TOKEN": "2"}, ("net.Ask.token",)),
         ({}, {"TOKEN": "2", "LAMP": "false"}, ("lamp", "net.Ask.token")),
-        # Values that matter later: in a value, and in a guard.
+        # These values matter later: in a value, and in a guard.
         ({"USED": "min(token, 2)"}, {"TOKEN": "2"}, ("net.Ask.token", "seen")),
         ({"GUARD": "lamp"}, {"LAMP": "false"}, None),
         ({"GUARD": "token < 2"}, {"TOKEN": "2"}, None),
         ({"GUARD": "token < 3"}, {"TOKEN": "2"}, ("net.Ask.token",)),
-        # A property that holds in one model and not in the other.
+        # The property holds in one model and not in the other.
         ({"PROPERTY": "lamp or len(seen) == 0"}, {"LAMP": "false"}, None),
         ({"PROPERTY": "not lamp or len(seen) <= 2"}, {"LAMP": "false"}, ("lamp",)),
         ({}, {"GUARD": "wanted == 1"}, None),
@@ -75,7 +75,7 @@ def test_alike_but_for(
 
 
 def test_a_step_of_another_kind_is_a_difference() -> None:
-    """The hidden part may not decide the kind of a step."""
+    """The hidden part must not decide the kind of a step."""
     text = spec() + "step invariant Lit: LATER\n"
     left = model_of(text.replace("LATER", "next(lamp)"))
     right = model_of(text.replace("LATER", "next(lamp)").replace("lamp = true", "lamp = false"))
@@ -113,5 +113,5 @@ def test_behaviours_that_are_not_selected() -> None:
     )
     assert alike_but_for(plain, deaf, 10_000, {small, dark}) == ("entry.colour",)
     assert alike_but_for(plain, deaf, 10_000, {small, ends}) is None
-    # A property of states is compared even if it was not selected.
+    # A property of states is compared even if it is not selected.
     assert alike_but_for(plain, darker, 10_000, {small}) is None

@@ -1,4 +1,4 @@
-"""`fencepost mutate`: fates of changes, exit codes, limits and rejected arguments."""
+"""`fencepost mutate`: the fates of changes, exit codes, limits and rejected arguments."""
 
 from __future__ import annotations
 
@@ -191,8 +191,8 @@ check c:
 
 
 def test_scenarios_notice_changes(folder: Path) -> None:
-    """Scenarios are played with the change, not searched like checks: an evaluation error outside
-    the steps of the scenario goes unnoticed.
+    """Scenarios are played with the change, not searched as checks are, so an evaluation error
+    outside the steps of the scenario goes unnoticed.
     """
     spec = """\
 var x: 0..3 = 0
@@ -306,8 +306,8 @@ action out:
 
 
 def test_a_check_that_stops_may_have_evaluated_enabled_in_its_last_state(folder: Path) -> None:
-    """The search stops in a state without expanding it, but the invariant asks what is enabled
-    there.
+    """The search stops in a state without expanding it, but the invariant evaluates `enabled` in
+    that state.
     """
     spec = f"{IDLE}invariant Moves: not quiescent\ncheck c:\n    expect violated Moves\n"
     (folder / "gate.fence").write_text(spec, encoding="utf-8")
@@ -320,7 +320,7 @@ def test_a_check_that_stops_may_have_evaluated_enabled_in_its_last_state(folder:
 
 
 def test_a_cut_check_may_have_evaluated_enabled_in_its_last_level(folder: Path) -> None:
-    """States of the last level are not expanded, but the invariant asks what is enabled there."""
+    """States of the last level are not expanded, but the invariant evaluates `enabled` in them."""
     spec = """
 var x: 0..9 = 0
 var y: 0..1 = 0
@@ -353,7 +353,7 @@ def test_idle_changes_run_no_check(folder: Path, monkeypatch: pytest.MonkeyPatch
     assert [change for change, (fate, _, _) in results.items() if fate == "idle"] == [
         "remove `x = 0`"
     ]
-    # In the interpreter, each change that matters has a separate run.
+    # In the interpreter, each change that matters has a run of its own.
     assert performed == ["c"] * (len(results) - 1)
 
 
@@ -411,8 +411,8 @@ def test_graphs_are_compared_within_the_search_of_a_check_that_stops(folder: Pat
 
 @pytest.mark.parametrize("engine", ["interpreter", "local"])
 def test_states_are_counted_without_symmetry(folder: Path, engine: str) -> None:
-    """With symmetry, a normal search would count orbits, but the joint search of all changes
-    states.
+    """With symmetry, a normal search would count orbits, whereas the joint search of all changes
+    counts states.
     """
     spec = """\
 symmetric type Name = {a, b, c}

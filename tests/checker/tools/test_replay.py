@@ -1,4 +1,4 @@
-"""Replaying saved traces on specs that have changed since."""
+"""Saved traces are replayed on specs that have changed since."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def _trace(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(name="replay")
 def _replay(trace: Path, tmp_path: Path) -> Replay:
-    """Replays the trace on a spec."""
+    """Returns a function that replays the trace on a spec."""
 
     def call(spec: str, *words: str) -> Ran:
         (tmp_path / "now.fence").write_text(spec, encoding="utf-8")
@@ -136,7 +136,7 @@ def test_a_symbolic_constant_has_the_value_of_the_trace(tmp_path: Path) -> None:
 
 
 def test_a_trace_without_actions(tmp_path: Path) -> None:
-    """In a trace of another tool, any action may have made a step, and sets have any order."""
+    """In another tool's trace, any action may have made a step, and sets may have any order."""
     spec = "var s: set[0..3] = {2}\naction add(n in 0..3): s.add(n)\nterminal: true\n"
     (tmp_path / "s.fence").write_text(spec, encoding="utf-8")
     states = [{"s": {"#set": [2]}}, {"s": {"#set": [{"#bigint": "2"}, 0]}}, {"s": {"#set": [3]}}]
@@ -172,7 +172,7 @@ check c:
     [
         ("", "", 0, "is violated by its cycle, as when the trace was saved"),
         ("always x == 2", "x == 2", 4, "was violated by its cycle, and holds here"),
-        # The repeated steps would be unfair to an always enabled action.
+        # Repeating the steps would be unfair to an action that is always enabled.
         (
             "fair action back",
             "fair action skips: x = (x + 2) % 4\nfair action back",

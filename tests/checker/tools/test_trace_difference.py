@@ -18,7 +18,7 @@ Trace = dict[str, Any]
 
 
 def trace(*states: Trace, **root: Any) -> Trace:
-    """A trace in the form of another tool: states, perhaps with ``#meta``."""
+    """Returns a trace in the form of another tool: its states, perhaps with ``#meta``."""
     return {"vars": [], "states": [*states], **root}
 
 
@@ -104,7 +104,7 @@ def test_the_first_difference(name: str, tmp_path: Path) -> None:
         assert [(f["place"], f["a"], f["b"]) for f in first["fields"]] == fields
         for side in ("a", "b"):
             assert [entry["number"] for entry in report[side]["steps"][:1]] in ([number], [])
-        # The printed text agrees.
+        # The printed text agrees with the JSON.
         text = diff(tmp_path, left, right)
         assert text.code == 4
         assert f"differ first at step {number}: " in text.stdout
@@ -149,7 +149,7 @@ def test_a_missing_file(tmp_path: Path) -> None:
 
 
 def test_side_by_side(tmp_path: Path, request: pytest.FixtureRequest) -> None:
-    """The printed difference of a trace and a walk, in 80 columns."""
+    """The command prints the difference between a trace and a walk in 80 columns."""
     path = saved(tmp_path, FAULTS)
     root = json.loads(path.read_bytes())
     other = {**root, "states": [dict(state) for state in root["states"]]}

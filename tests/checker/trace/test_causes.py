@@ -1,4 +1,4 @@
-"""The earlier steps that a step needed, its effects on channels, and the spare steps."""
+"""The earlier steps that a step needed, the effects of steps on channels, and spare steps."""
 
 from __future__ import annotations
 
@@ -100,7 +100,9 @@ terminal: true
 
 
 def test_spare_steps_are_tried() -> None:
-    """Free capacity of a channel is not a need, so removing spare steps may be impossible."""
+    """Free capacity of a channel does not count as a need, so a run without the spare steps may be
+    impossible.
+    """
     model = model_of(
         """\
 channel net: bool capacity 1 or block
@@ -228,7 +230,7 @@ def test_initial_messages_come_before_sent_ones() -> None:
 
 
 def test_an_error_in_an_initial_state_has_no_causes() -> None:
-    """Without a state there are no channel contents."""
+    """Without a state, channels have no contents."""
     model = model_of(
         "enum M: Ping\nchannel net: M capacity 1\nvar x: 0..1 = 0\nvar y: 0..2 = 2 // x\n"
         "action go: send Ping to net\naction hear on Ping from net: x = 1\n"

@@ -1,5 +1,5 @@
-"""A lasso in every form: the repeated steps, the first state where a part of the formula fails,
-and the reasons why the repetition is fair.
+"""A lasso in every form: the repeated steps, the first state where a part of the formula fails, and
+the reasons why the repetition is fair.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def test_data_agrees_with_the_text(traces: dict[str, Path]) -> None:
     assert {"to": "fair Process[1].enter", "why": "taken in step 4"} in document["fair"]
     again = json.loads(shown(traces["round"], "itf"))
     assert again == json.loads(traces["round"].read_text("utf-8"))
-    # The index of the state that follows the last one.
+    # The index is that of the state that follows the last one.
     assert again["loop"] == 2
     stays = json.loads(shown(traces["stays"], "json"))
     assert (stays["loop"], stays["since"]) == (3, 1)
@@ -133,7 +133,7 @@ def test_replay_checks_the_present_fairness(traces: dict[str, Path]) -> None:
 
 @pytest.mark.parametrize(("loop", "code"), [(0, 4), (1, 0), (2, 4)])
 def test_a_lasso_of_another_tool_is_replayed(loop: int, code: int, tmp_path: Path) -> None:
-    """States 0, 1, 2, and then 0, 1 or 2 again; the spec has no step to 0."""
+    """The states are 0, 1, 2, and then 0, 1 or 2 again; the spec has no step to 0."""
     text = """
         var x: 0..2 = 0
         fair action on: x = if x == 2 then 1 else x + 1

@@ -1,4 +1,4 @@
-"""The forms of a saved trace, each checked by rules that are independent of its writer."""
+"""The forms of a saved trace, each checked by rules that do not depend on its writer."""
 
 from __future__ import annotations
 
@@ -53,7 +53,9 @@ def shown(trace: Path, form: str) -> str:
 
 @pytest.mark.parametrize("name", RENDERED)
 def test_examples_are_current(name: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:
-    """docs/examples contains these traces as the current models and program produce them."""
+    """docs/examples contains these traces exactly as the current models and program produce
+    them.
+    """
     spec, check = RENDERED[name]
     trace = tmp_path / "trace.itf.json"
     words = ("--check", check, "--engine", "interpreter", "--trace", str(trace))
@@ -68,7 +70,7 @@ def test_examples_are_current(name: str, tmp_path: Path, request: pytest.Fixture
 
 @pytest.mark.parametrize("form", [*DATA, "mermaid"])
 def test_forms_for_other_tools(faults: Path, form: str, request: pytest.FixtureRequest) -> None:
-    """The files for Graphviz, scripts and Mermaid, of a trace with every kind of exchange."""
+    """The files for Graphviz, scripts and Mermaid show a trace with every kind of exchange."""
     file = GOLDEN / f"faults.{FORMS.get(form, form)}"
     if request.config.getoption("--update-golden"):
         file.write_text(shown(faults, form), encoding="utf-8")
@@ -103,7 +105,7 @@ def test_the_needs_of_each_step(faults: Path) -> None:
     ask = by_title["Server[2].on_ask(loud: false) on Ask(n: 2)"]
     second = document["steps"][2]
     assert second["title"] == "Client.ask"
-    # It needs the step that sent its message, which needs the previous `ask`.
+    # The step needs the step that sent its message, which needs the previous `ask`.
     assert ask["needs"] == [3]
     assert second["needs"] == [2]
     assert not any(step["spare"] for step in document["steps"])
@@ -170,7 +172,9 @@ def test_a_trace_of_another_tool_is_drawn_too(tmp_path: Path) -> None:
 
 
 def check_itf(value: Json) -> None:
-    """A value as the format prescribes it (ADR-015 of Apalache, section 3)."""
+    """Checks that a value has the form that the format prescribes (ADR-015 of Apalache, section
+    3).
+    """
     match value:
         case bool() | str():
             pass
@@ -225,7 +229,9 @@ def test_itf_of_plain_numbers_is_brought_into_form(tmp_path: Path) -> None:
 
 
 class Elements(HTMLParser):
-    """Collects the elements and attributes of a page, and checks that tags are closed in order."""
+    """Collects the elements and attributes of a page, and checks that tags are closed in the right
+    order.
+    """
 
     VOID = ("meta", "wbr", "line", "circle", "rect", "path", "img")
 
@@ -274,7 +280,7 @@ def test_no_line_of_mermaid_comes_from_the_file(evil: Path) -> None:
 
 def test_no_string_of_dot_ends_early(evil: Path) -> None:
     text = shown(evil, "dot")
-    # Outside strings, the graph has only words of the program.
+    # Outside strings, the graph contains only words of the program.
     bare = re.sub(r'"(?:[^"\\]|\\.)*"', '""', text)
     assert "evil" not in bare
     assert bare.count('"') % 2 == 0
@@ -299,7 +305,9 @@ def test_a_long_trace_is_not_drawn(tmp_path: Path) -> None:
 
 
 def test_a_large_trace_is_drawn_whole(tmp_path: Path) -> None:
-    """200 steps of 40 variables; docs/traces.md states the time that it takes."""
+    """A trace with 200 steps of 40 variables is drawn in full; docs/traces.md states how long that
+    takes.
+    """
     trace = tmp_path / "large.itf.json"
     trace.write_bytes(large())
     page = shown(trace, "html")
@@ -339,7 +347,7 @@ if WANTED:
 
 
 def test_evil_texts_are_read() -> None:
-    """The hostile file is drawn, not refused."""
+    """The hostile file is read, not refused."""
     recording = itf.read(hostile(), "t")
     assert len(recording.steps) == len(EVIL) + 1
     assert recording.flights()

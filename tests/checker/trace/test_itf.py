@@ -1,4 +1,4 @@
-"""Trace files: writing, reading back, and errors about hostile files."""
+"""Trace files are written and read back, and hostile files lead to errors."""
 
 from __future__ import annotations
 
@@ -201,7 +201,7 @@ def object_of(name: str) -> dict[str, Any]:
 
 @pytest.mark.parametrize("name", [*FINDINGS, "foreign"])
 def test_nothing_is_lost_when_a_file_is_written_again(name: str) -> None:
-    """Known keys, unknown keys, and values of unknown form."""
+    """Known keys, unknown keys, and values of unknown form are all kept."""
     before = json.dumps(object_of(name), indent=1) + "\n"
     again = itf.dumps(itf.read(before.encode(), "t"))
     assert json.loads(again) == json.loads(before)
@@ -237,7 +237,9 @@ def test_an_invalid_loop_is_ignored(loop: Any) -> None:
 
 @pytest.mark.parametrize("name", FINDINGS)
 def test_a_trace_from_a_file_equals_the_trace_of_the_result(name: str) -> None:
-    """Every field of the document agrees: a report does not depend on the origin of a trace."""
+    """Every field of the document agrees, so a report does not depend on where its trace came
+    from.
+    """
     finding = FINDINGS[name]
     result = judge(job(check("violated", "Short")), outcome(finding.verdict, finding))
     expected = result_document(result, finding, "1.0", WHY)

@@ -1,4 +1,4 @@
-"""The explorer in a browser: a whole session by clicks and keys, and pages of other origins."""
+"""The explorer in a browser: a whole session by clicks and keys, and pages from other origins."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def _tab(tmp_path_factory: pytest.TempPathFactory) -> Generator[Browser]:
 
 
 def until(condition: Callable[[], Any]) -> Any:
-    """The first truthy result of a condition; fails after a minute."""
+    """Returns the first truthy result of a condition; fails after a minute."""
     end = time.monotonic() + PATIENCE
     while not (result := condition()):
         assert time.monotonic() < end, "nothing came of it"
@@ -43,7 +43,7 @@ def idle(tab: Browser) -> bool:
 
 
 def click(tab: Browser, selector: str) -> None:
-    """Clicks, and waits for the answer."""
+    """Clicks on an element, and waits for the answer."""
     tab.click(selector)
     until(lambda: idle(tab))
 
@@ -55,14 +55,14 @@ def press(tab: Browser, *keys: str) -> None:
 
 
 def say(tab: Browser, selector: str, text: str) -> str:
-    """Submits an expression in a form, and returns the message of the page."""
+    """Submits an expression in a form, and returns the message on the page."""
     tab.type(f"{selector} input", text)
     press(tab, "Enter")
     return str(tab.ask("document.getElementById('said').textContent"))
 
 
 def steps(tab: Browser) -> list[str]:
-    """The titles in the list of steps, which must match the boxes of the diagram."""
+    """Returns the titles in the list of steps, which must match the boxes of the diagram."""
     titles = tab.ask("[...document.querySelectorAll('#steps h2')].map(e => e.textContent.slice(2))")
     boxes = tab.ask("document.querySelectorAll('#diagram .step').length")
     assert boxes == len(titles) - 1
@@ -98,7 +98,7 @@ def test_a_session(tab: Browser, tmp_path: Path) -> None:
         assert kept == "Server[3].seen", "what was wrong can be mended"
         assert say(tab, "#watch", "first(own)") == ""
         assert texts(tab, "#watched td:nth-child(2)") == ["2", "Nudge"]
-        # The values are those of the selected step.
+        # The values are those in the selected step.
         tab.press("Escape", "k")
         assert texts(tab, "#watched td:nth-child(2)") == ["1", "it has no value here"]
         assert texts(tab, "#watched tr.changed th") == ["len(net) + Server[1].seen"]
@@ -114,7 +114,7 @@ def test_a_session(tab: Browser, tmp_path: Path) -> None:
         ]
         assert tab.ask("document.querySelectorAll('#diagram .end').length") == 1
 
-        # Another path from the second step, and then the first one again.
+        # Takes another path from the second step, and then the first path again.
         click(tab, "#step-1 .here")
         assert steps(tab) == long[:2]
         press(tab, "2")
@@ -169,7 +169,7 @@ def test_initial_states_and_final_steps(tab: Browser, tmp_path: Path) -> None:
 
 
 def test_hostile_text_is_text(tab: Browser, tmp_path: Path) -> None:
-    """Typed text is repeated in messages, and is never interpreted as markup."""
+    """The page repeats typed text in messages, and never interprets that text as markup."""
     with serving(tmp_path, FAULTS) as server:
         tab.open(server.gate.url)
         for text in EVIL[:2]:
@@ -182,7 +182,7 @@ def test_hostile_text_is_text(tab: Browser, tmp_path: Path) -> None:
 
 
 class _Evil(BaseHTTPRequestHandler):
-    """A page of another origin."""
+    """Serves a page of another origin."""
 
     def do_GET(self) -> None:
         self.send_response(200)
@@ -195,7 +195,7 @@ class _Evil(BaseHTTPRequestHandler):
 
 
 def test_another_origin_has_no_access(tab: Browser, tmp_path: Path) -> None:
-    """Even with the token, a page on another port has no access by fetch, by a form, or in a
+    """Even with the token, a page on another port has no access by `fetch`, by a form, or in a
     frame.
     """
     # Browsers open connections in advance; a single-threaded server would wait for them.
@@ -236,7 +236,7 @@ def test_another_origin_has_no_access(tab: Browser, tmp_path: Path) -> None:
 
 
 def test_two_hundred_steps_of_forty_variables(tab: Browser, tmp_path: Path) -> None:
-    """Every step is taken by a key, and the last one is on the screen."""
+    """Each step is taken with a key, and the last one is visible on the screen."""
     roles = "".join(
         f"role R{role}:\n"
         + "".join(f"    var v{n}: 0..9 = 0\n" for n in range(8))

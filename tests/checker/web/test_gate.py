@@ -1,4 +1,4 @@
-"""The explorer answers only the requests of its page."""
+"""The explorer answers only requests from its own page."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def judged(
 def test_get_requests(path: str, expected: str) -> None:
     assert judged("GET", path, {**HOST}) == expected
     assert judged("GET", path, {**HOST, "Sec-Fetch-Site": "same-origin"}) == expected
-    # A typed address is allowed for the page, but not for the trace.
+    # An address that the user typed is allowed for the page, but not for the trace.
     typed = judged("GET", path, {**HOST, "Sec-Fetch-Site": "none"})
     assert typed == (expected if expected == "page" else 403)
 
@@ -55,7 +55,7 @@ def test_post_requests() -> None:
 )  # fmt: skip
 @pytest.mark.parametrize(("method", "path"), [("GET", "/token/"), ("POST", "/token/do")])
 def test_dns_rebinding(host: str | None, method: str, path: str) -> None:
-    """After DNS rebinding, the browser still sends the name of the other page."""
+    """After DNS rebinding, the browser still sends the host name of the other page."""
     assert judged(method, path, {**POST, "Host": host}) == 421
 
 

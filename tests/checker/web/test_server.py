@@ -1,4 +1,4 @@
-"""The explorer's server over a socket: the requests that it answers, and those that it rejects."""
+"""The explorer's server over a socket: which requests it answers, and which it rejects."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_the_content_security_policy_of_the_page(server: Server) -> None:
     assert re.fullmatch(r"'sha256-[\w+/=]+'", rules["script-src"])
     assert re.fullmatch(r"'sha256-[\w+/=]+'", rules["style-src"])
     assert "http" not in policy[1].decode()
-    # Only the address contains the token, so a saved or shared page does not reveal it.
+    # Only the address contains the token, so a saved or shared page does not reveal the token.
     assert server.gate.token.encode() not in answer.body
 
 

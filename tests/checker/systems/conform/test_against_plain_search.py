@@ -1,5 +1,5 @@
-"""Verdicts on random lease histories, some of them corrupted, compared with an independent
-exhaustive search over all name bindings and all interleavings.
+"""Verdicts on random lease histories, some of them corrupted, agree with an independent exhaustive
+search over all name bindings and all interleavings.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ CLIENTS = ("Alice", "Bob")
 
 
 def steps(state: State) -> Iterator[tuple[Event | None, State]]:
-    """Each enabled step: the event that it shows, or None, and the successor state."""
+    """Yields each enabled step as the event that it shows, or None, and the successor state."""
     line, holder, issued, leases, net = state
     if holder is None and line:
         shown = {"source": "server", "event": "granted", "client": line[0], "token": issued + 1}
@@ -49,7 +49,7 @@ def steps(state: State) -> Iterator[tuple[Event | None, State]]:
 
 
 def search_verdict(events: list[Event]) -> tuple[str, int]:
-    """The verdict, and the length of the longest readable prefix."""
+    """Returns the verdict, and the length of the longest readable prefix."""
     names = sorted({event["client"] for event in events})
     longest = 0
     for meaning in permutations(CLIENTS, min(len(names), len(CLIENTS))):
@@ -89,7 +89,7 @@ def longest_prefix(events: list[Event], binding: Mapping[str, str]) -> int:
 
 
 def history(chance: random.Random) -> list[Event]:
-    """The events of a random run, with random client names."""
+    """Returns the events of a random run, with random client names."""
     state, events = START, list[Event]()
     names = dict(zip(CLIENTS, chance.sample(["a", "b", "c", "10.0.0.7:44"], 2), strict=True))
     for _ in range(chance.randrange(16)):
@@ -128,7 +128,8 @@ def test_random_histories(tmp_path: Path) -> None:
     histories = {key: events for key, events in {**whole, **hurt}.items() if events}
     results = verdicts(conform(folder_with(tmp_path), written(histories), "--format", "json"))
     expected = {key: search_verdict(events) for key, events in histories.items()}
-    # More names than clients exceed the model, which makes an unmatched history "unknown".
+    # A history with more names than clients exceeds the model, so it is "unknown" if it does not
+    # match.
     for key, events in histories.items():
         lacking = len({event["client"] for event in events}) > len(CLIENTS)
         if lacking and results[key][0] == "unknown":

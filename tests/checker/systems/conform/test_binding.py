@@ -1,4 +1,4 @@
-"""Bindings settled directly equal those found by exhaustive enumeration."""
+"""Bindings that are settled directly equal those found by exhaustive enumeration."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def some_read(chance: random.Random, depth: int = 2) -> Read:
 
 
 def values_of(read: Read) -> list[Value]:
-    """The values that a field with this reading may have."""
+    """Yields the values that a field with this reading may have."""
     match read:
         case SomeRead(content):
             return [(), *((value,) for value in values_of(content))]

@@ -1,4 +1,6 @@
-"""Recorded lines and files: unreadable input, long lines, and assigning lines to histories."""
+"""Recorded lines and files: unreadable input, long lines, and the assignment of lines to
+histories.
+"""
 
 from __future__ import annotations
 
@@ -45,7 +47,7 @@ def test_damage_is_located_and_other_histories_are_judged(name: str, tmp_path: P
 
 @pytest.mark.parametrize("packed", [False, True])
 def test_a_line_takes_no_more_memory_than_is_allowed(packed: bool, tmp_path: Path) -> None:
-    """The file has 64 MiB in one line; the limit for a line is 1 MiB."""
+    """The file contains 64 MiB in one line; the limit for a line is 1 MiB."""
     folder = folder_with(tmp_path)
     path = folder / "r.jsonl"
     whole = written({"f": HISTORIES["both"][0], "g": HISTORIES["twice"][0]}).encode()
@@ -98,8 +100,10 @@ TWO_FIELDS = MAPPING.replace("key file", "key file by lock, session")
 
 
 def test_ids_that_name_each_other(tmp_path: Path) -> None:
-    """A line without the primary key belongs to the history whose lines alone share its first other
-    id. Such a line never assigns its remaining ids to a history.
+    """A line without the primary key belongs to the history whose lines are the only ones that
+    contain the first of its other ids.
+
+    Such a line never assigns its remaining ids to a history.
     """
     folder = folder_with(tmp_path, TWO_FIELDS)
     lines = [

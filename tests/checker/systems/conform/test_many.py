@@ -1,4 +1,4 @@
-"""Histories judged by several processes."""
+"""Several processes judge histories."""
 
 from __future__ import annotations
 
@@ -49,8 +49,8 @@ def test_several_processes_find_the_same(tmp_path: Path, monkeypatch: pytest.Mon
 
 
 def test_reading_and_judging_leave_no_reference_cycles(tmp_path: Path) -> None:
-    """The collector, which is off while lines are read and histories judged, has nothing to
-    free.
+    """The garbage collector, which is off while lines are read and histories are judged, has
+    nothing to free afterwards.
     """
     folder = folder_with(tmp_path)
     path = folder / "r.jsonl"

@@ -1,4 +1,4 @@
-"""Interpreter and machine code agree on verdicts, runs, visited states and reports."""
+"""The interpreter and machine code agree on verdicts, runs, visited states and reports."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def engines(recorded: Recorded) -> tuple[MappedModel, PackedMapping]:
 
 
 def same(recorded: Recorded, path: Path) -> list[Judgement]:
-    """The results of both engines on the first two histories, which must be equal."""
+    """Returns the results on the first two histories, which must be equal in both engines."""
     compared, machine = engines(recorded)
     histories = read(compared.recording, [path]).histories[:2]
     results = [judge(compared, history, EFFORT) for history in histories]
@@ -87,7 +87,7 @@ def test_steps_that_are_inputs_and_show_choices(tmp_path: Path) -> None:
 def mapping_in(
     folder: Path, model: str, rules: str, events: list[Event]
 ) -> tuple[MappedModel, History]:
-    """A mapping and one history."""
+    """Returns a mapped model and the only history of its recording."""
     (folder / "m.fence").write_text(model, "utf-8")
     (folder / "map.fence").write_text(f"import m as m\nrecording:\n    key h\n{rules}", "utf-8")
     path = folder / "r.jsonl"
@@ -102,10 +102,10 @@ def mapping_in(
 def compare(
     folder: Path, model: str, rules: str, events: list[Event], effort: Effort = EFFORT
 ) -> tuple[Judgement, ...]:
-    """The results of both engines on one history, which must be equal."""
+    """Returns the results on one history, which must be equal in both engines."""
     compared, history = mapping_in(folder, model, rules, events)
     machine = PackedMapping(MappedModel(compared.model, compared.recording))
-    # A small initial capacity, so that the table has to grow.
+    # The initial capacity is small, so that the table has to grow.
     machine._follower = Follower(machine.followed, room=1)  # pyright: ignore[reportPrivateUsage]
     results = judge(compared, history, effort), machine.judge(history, effort, runs=True)
     assert results[0] == results[1]
@@ -294,7 +294,7 @@ def test_enabled_in_inputs(tmp_path: Path) -> None:
 
 
 def test_messages_under_way_without_a_bound(tmp_path: Path) -> None:
-    """Drivers and random runs allow more messages under way than a search does."""
+    """Drivers and random runs allow more messages in flight than a search does."""
     compared, _ = mapping_in(tmp_path, FAMILY, f"    source s ordered\n{PUT_AHEAD}", shown("f", 1))
     names = [variable.name for variable in compared.model.variables]
     number = next(n for n, name in enumerate(names) if name.endswith("net"))

@@ -1,4 +1,4 @@
-"""Random runs written as recordings are all allowed; runs with lost lines are not."""
+"""Recordings of random runs are all allowed; recordings with lost lines are not."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_every_run_is_allowed(
 
 
 def test_recordings_with_lost_lines_are_not_allowed(folder: Path) -> None:
-    """Without its "stalled" line, every run with two grants is rejected."""
+    """Without its "stalled" lines, every run with two grants is rejected."""
     lines = recorded(folder, "map.fence", "--runs", "20").splitlines()
     kept = [line for line in lines if json.loads(line)["event"] != "stalled"]
     (folder / "r.jsonl").write_text("\n".join(kept), encoding="utf-8")

@@ -1,5 +1,5 @@
-"""Events that mean different things in different sources, events shared by sources, and fields that
-order the lines.
+"""Events that mean different things in different sources, events shared by several sources, and
+fields that order the lines.
 """
 
 from __future__ import annotations

@@ -88,7 +88,7 @@ class Closed(Desk):
 
 
 class Discreet(Desk):
-    """Rejects requests from Bob."""
+    """Rejects every request from Bob."""
 
     def send(self, request: str, fields: Mapping[str, Any]) -> Any:
         return None if fields["client"] == "Bob" else super().send(request, fields)

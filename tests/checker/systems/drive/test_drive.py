@@ -55,7 +55,7 @@ def test_a_correct_desk_is_always_allowed() -> None:
         (True, True, 50)
     ] * 3
     assert asking.sent == 150
-    # Every possible answer occurred.
+    # Every possible answer has occurred.
     kinds_of = {("ask", "true"), ("ask", "false"), ("write", "true"), ("write", "false")}
     assert set(asking.answers) == kinds_of | {("expire", "")}
 
@@ -163,7 +163,7 @@ def test_as_data(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_the_trace_of_a_check(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    """A check of the model with its own clients gives the trace; the real desk follows it."""
+    """A check of the model with its own clients gives a trace, which the real desk follows."""
     trace, recording = tmp_path / "late.itf.json", tmp_path / "late.jsonl"
     assert main(["check", str(HERE / "clients.fence"), "--trace", str(trace)]) == 0
     capsys.readouterr()

@@ -1,5 +1,6 @@
-"""Encodes Kafka logs byte by byte, independently of the decoder under test: written from the format
-description, with a different checksum algorithm.
+"""Encodes Kafka logs byte by byte, independently of the decoder under test.
+
+The code follows the format description, and computes checksums with a different algorithm.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ TRANSACTIONAL, CONTROL, GZIP = 0x10, 0x20, 1
 
 
 def varint(number: int) -> bytes:
-    """A zigzag-encoded signed number, as in records."""
+    """Returns a zigzag-encoded signed number, as in records."""
     return unsigned(number * 2 if number >= 0 else -number * 2 - 1)
 
 
@@ -24,7 +25,7 @@ def unsigned(number: int) -> bytes:
 
 
 def crc32c(data: bytes) -> int:
-    """The remainder of a polynomial division, computed bit by bit."""
+    """Computes the remainder of a polynomial division bit by bit."""
     value = 0xFFFFFFFF
     for byte in data:
         for bit in range(8):
@@ -51,7 +52,7 @@ def batch(
     magic: int = 2,
     damage: int = 0,
 ) -> bytes:
-    """A record batch; ``producer`` is its producer id, epoch and first sequence."""
+    """Returns a record batch; ``producer`` is its producer id, epoch and first sequence."""
     last = len(records) - 1 if last is None else last
     checked = struct.pack(
         ">hiqqqhii", attributes, last, 1_000, 2_000, *producer, len(records)
@@ -96,7 +97,7 @@ def value_1(
     for topic, numbers in partitions.items():
         out += unsigned(len(topic) + 1) + topic.encode() + unsigned(len(numbers) + 1)
         out += b"".join(struct.pack(">i", number) for number in numbers)
-        # A tagged field of the topic; no version defines one yet.
+        # A tagged field of the topic; no protocol version defines one yet.
         out += unsigned(1) + unsigned(9) + unsigned(2) + b"ab"
     out += struct.pack(">qq", 11, 12) + unsigned(len(tags))
     return out + b"".join(unsigned(tag) + unsigned(len(content)) + content for tag, content in tags)

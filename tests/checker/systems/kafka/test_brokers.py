@@ -1,5 +1,5 @@
-"""Brokers as a driven system: requests, connections, answers and outages. The brokers are scripted
-here; tests/live uses real ones.
+"""Brokers as a driven system: requests, connections, answers and outages. The brokers here are
+scripted; tests/live uses real ones.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def test_an_unknown_producer_id(monkeypatch: pytest.MonkeyPatch) -> None:
         ("end", {"pid": 2, "epoch": 0, "commit": True}),
         ("produce", {"pid": 0, "epoch": -1, "p": 0, "seq": 0}),
         ("init", {"expected": {"producer_id": 1, "epoch": 0}}),
-        # Without options for killing, stopping and changing the level.
+        # There are no options for killing, stopping and changing the level.
         ("killed", {}),
         ("stopped", {"p": 1}),
         ("level", {"to": "V1"}),
@@ -89,7 +89,7 @@ def test_versions_are_those_of_the_level(
     assert produce == scripted.last("Produce").API_VERSION
     assert end == scripted.last("EndTxn").API_VERSION
     assert scripted.last("AddPartitionsToTxn").transactions[0].verify_only == (level == 1)
-    # This broker supports no version whose markers carry the level.
+    # This broker supports no version of the request whose markers carry the level.
     assert scripted.last("WriteTxnMarkers").API_VERSION == 1
     assert scripted.last("WriteTxnMarkers").markers[0].coordinator_epoch == 7
 
@@ -114,7 +114,7 @@ def test_two_instances_have_separate_connections(monkeypatch: pytest.MonkeyPatch
     second = over("init", expected=None)
     assert first != second
     assert (end(0), end(1)) == (first, second)
-    # The third instance replaces the first; unknown epochs use the older connection.
+    # The third instance replaces the first; epochs that are unknown use the older connection.
     assert over("init", expected=None) == first
     assert (end(2), end(1), end(5)) == (first, second, second)
     # Requests between brokers use neither connection.
@@ -122,7 +122,7 @@ def test_two_instances_have_separate_connections(monkeypatch: pytest.MonkeyPatch
 
 
 def test_a_transaction_that_makes_no_progress(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The client waits for it once."""
+    """The client waits for such a transaction only once."""
     scripted = Scripted()
     system = begun(monkeypatch, scripted)
     scripted.answers["DescribeTransactions"] = lambda request: described("PrepareAbort", epoch=1)
@@ -138,8 +138,8 @@ def test_a_transaction_that_makes_no_progress(monkeypatch: pytest.MonkeyPatch) -
 def test_the_wait_for_a_transaction(
     level: int, epoch: int, long: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Short if the partition has an epoch that prevents it from taking a marker: a larger one with
-    V1, an equal one too with V2.
+    """The wait is short if the partition has an epoch that prevents it from taking a marker: a
+    larger epoch with V1, a larger or equal one with V2.
     """
     scripted = Scripted(level)
     system = begun(monkeypatch, scripted)
@@ -163,7 +163,7 @@ def test_a_broker_is_killed_and_started(monkeypatch: pytest.MonkeyPatch, tmp_pat
     before = scripted.connections
     assert system.send("killed", {}) == {}
     assert done.read_text() == "kill\nstart\n"
-    # Later requests use a new connection, and find a broker that has already written.
+    # Later requests use a new connection, and reach a broker that has already written.
     assert scripted.sent[0][1] == before + 1
     assert scripted.count("Produce") == 2
 
@@ -172,7 +172,9 @@ def test_a_broker_is_killed_and_started(monkeypatch: pytest.MonkeyPatch, tmp_pat
 def test_an_interrupted_kill(
     dead: bool, started: list[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """A broker that was killed is restarted, and the level is restored."""
+    """If a kill is interrupted, a broker that was killed is restarted, and the level is
+    restored.
+    """
     done = tmp_path / "done"
     scripted = Scripted()
     start = f"echo start >>'{done}'"
@@ -228,7 +230,7 @@ def test_a_record_is_put_into_the_log(monkeypatch: pytest.MonkeyPatch) -> None:
     }  # fmt: skip
     assert (record["next_producer_id"], record["client_transaction_version"]) == (812, 2)
     assert "previous_producer_id" not in record
-    # The successor id is known from now on.
+    # The written record has made the successor id known.
     system.send("end", {"pid": 1, "epoch": 0, "commit": True})
     assert scripted.last("EndTxn").producer_id == 812
 
@@ -240,8 +242,8 @@ def test_a_record_is_put_into_the_log(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_record_of_an_ending_transaction_has_its_start_time(
     state: str, partitions: list[tuple[str, int]], begun: bool
 ) -> None:
-    """Brokers otherwise fail to load the log, and an abort of an empty transaction has no
-    partitions.
+    """Brokers would fail to load the log without a start time; an abort of an empty transaction has
+    no partitions.
     """
     _, value = written("a", state, 7, 1, partitions, -1, -1, 2, 60_000, 1_000)
     assert metadata(value)["started"] == (1_000 if begun else -1)
@@ -256,7 +258,7 @@ def test_a_leader_is_stopped_and_resumed(monkeypatch: pytest.MonkeyPatch, tmp_pa
     )  # fmt: skip
     assert system.send("stopped", {"p": 0}) is None
     assert system.send("stopped", {"p": 1}) == {}
-    # A transaction whose marker waits for partition 1 is not awaited.
+    # The client does not wait for a transaction whose marker waits for partition 1.
     scripted.answers["DescribeTransactions"] = lambda request: described("PrepareCommit", 1)
     monkeypatch.setattr(brokers, "LONG", 1e9)
     assert system.send("end", {"pid": 0, "epoch": 0, "commit": True}) is not None
@@ -272,7 +274,9 @@ def is_produce(request: Any) -> bool:
 
 
 def test_a_stopped_leader_that_is_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
-    """An election that excludes the broker is an error, not a disagreement with the model."""
+    """Electing a leader other than the stopped broker is an error, not a disagreement with the
+    model.
+    """
     scripted = Scripted(leaders=[1, 2])
     system = begun(monkeypatch, scripted, second="2", pause="true", resume="true")
     assert system.send("stopped", {"p": 1}) == {}
@@ -283,7 +287,7 @@ def test_a_stopped_leader_that_is_replaced(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_a_leader_that_was_not_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Another partition without a leader does not show that the stopped broker was replaced."""
+    """Another partition without a leader does not mean that the stopped broker was replaced."""
     scripted = Scripted(leaders=[1, 2])
     system = begun(monkeypatch, scripted, second="2", pause="true", resume="true")
     assert system.send("stopped", {"p": 1}) == {}
@@ -301,7 +305,7 @@ def test_the_level_is_changed_and_put_back(monkeypatch: pytest.MonkeyPatch) -> N
         1,
         2,
     )
-    # Clients continue with the protocol version they started with.
+    # Clients continue with the protocol version with which they started.
     system.send("end", {"pid": 0, "epoch": 0, "commit": True})
     assert scripted.last("EndTxn").API_VERSION == 5
     system.reset()
@@ -378,7 +382,8 @@ def test_another_level_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize(
     ("name", "number"),
-    # As java.lang.String.hashCode computes it; hash codes may be negative, even the minimum.
+    # The numbers follow from java.lang.String.hashCode; hash codes may be negative, even the
+    # minimum.
     [("", 0), ("ab", 5), ("fencepost-1", 43), ("fencepost-warm-9", 35), ("polygenelubricants", 0)],
 )
 def test_the_partition_of_an_id(name: str, number: int) -> None:
@@ -389,7 +394,7 @@ def test_the_partition_of_an_id(name: str, number: int) -> None:
 
 
 def moving(monkeypatch: pytest.MonkeyPatch) -> tuple[Scripted, Brokers]:
-    """Two brokers; the leader of the transaction log is the coordinator."""
+    """Returns two brokers; the leader of the transaction log is the coordinator."""
     scripted = Scripted(leaders=[1, 2])
     led = {"by": 1, "epoch": 7}
 

@@ -1,5 +1,5 @@
-"""Consumer groups of driven brokers: requests and member ids; and the group of offset commits in
-logs.
+"""Consumer groups of driven brokers, with their requests and member ids, and the groups of offset
+commits in logs.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ COMMIT = {"pid": 0, "epoch": 0, "member": -1, "generation": -1, "offset": 1}
 
 
 def grouped(monkeypatch: pytest.MonkeyPatch, level: int = 2) -> tuple[Scripted, Brokers]:
-    """Brokers that give each new member an id, and each join a new generation."""
+    """Returns brokers that give each new member an id, and each join a new generation."""
     scripted = Scripted(level)
     ids, generations = count(1), count(7)
 
@@ -66,14 +66,14 @@ def test_members_and_generations_are_numbered(monkeypatch: pytest.MonkeyPatch) -
     assert system.send("joined", {"member": 0}) == {}
     assert [request.member_id for request in scripted.last("LeaveGroup").members] == ["m1"]
     assert committed(0, 2) == ("m2", 9)
-    # A former member keeps its id; unknown members and generations get unused numbers.
+    # A former member keeps its id; unknown members and generations are sent as unused numbers.
     assert committed(1, 0) == ("m1", 7)
     unknown, unknown_generation = committed(2, 3)
     assert unknown not in ("", "m1", "m2")
     assert unknown_generation > 9
     assert system.send("left", {}) == {}
     assert [request.member_id for request in scripted.last("LeaveGroup").members] == ["m2"]
-    # Each join has new metadata: with equal metadata, a sole member would keep its generation.
+    # Each join sends new metadata: with equal metadata, a sole member would keep its generation.
     joins = [
         request for *_, request in scripted.sent if type(request).__name__.startswith("JoinGroup")
     ]
@@ -102,7 +102,7 @@ def test_offsets_that_are_fetched(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("group", "answer"),
     [
-        # As brokers answer: an error of the group, and no partitions.
+        # Brokers answer with an error of the group, and no partitions.
         ({"error_code": 16, "topics": []}, {"error": "NOT_COORDINATOR", "offset": -1}),
         ({"error_code": 0, "topics": []}, "0 offsets of fencepost.* are in the answer, and not 1"),
     ],
@@ -125,7 +125,7 @@ def test_a_group_without_an_offset_in_the_answer(
 
 
 def test_the_partition_of_the_group(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is number 2 in the model."""
+    """Partition 2 of the model is the partition of the group."""
     scripted, system = grouped(monkeypatch)
     system.send("marker", {"pid": 0, "epoch": 0, "p": 2, "commit": True})
     [marked] = scripted.last("WriteTxnMarkers").markers
@@ -133,7 +133,7 @@ def test_the_partition_of_the_group(monkeypatch: pytest.MonkeyPatch) -> None:
     system.send("addv5", {"pid": 0, "epoch": 0, "p": 2})
     [added] = scripted.last("AddPartitionsToTxn").transactions
     assert [topic.name for topic in added.topics] == ["__consumer_offsets"]
-    # A transaction that waits for it does not wait for the leader of partition 0.
+    # A transaction that waits for that partition does not wait for the leader of partition 0.
     answer = described("PrepareCommit", 0)
     answer.transaction_states[0].topics[0].topic = "__consumer_offsets"
 
@@ -173,7 +173,7 @@ def test_without_groups_no_request_concerns_them(
 
 
 def test_groups_coordinated_by_the_second_broker(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A group whose coordinator is stopped would not answer."""
+    """Such groups are rejected, since a group whose coordinator is stopped would not answer."""
     scripted = Scripted(leaders=[1, 2])
 
     def coordinator(request: Any) -> Any:
@@ -192,7 +192,7 @@ def test_groups_coordinated_by_the_second_broker(monkeypatch: pytest.MonkeyPatch
 
 
 def offset_of(group: str, version: int = 1) -> bytes:
-    """An OffsetCommitKey of this group."""
+    """Returns an OffsetCommitKey of this group."""
     head = struct.pack(">hh", version, len(group)) + group.encode()
     return head + struct.pack(">h", 1) + b"t" + struct.pack(">i", 0)
 

@@ -1,4 +1,4 @@
-"""Kafka logs as lines of a recording, without a broker and without Java."""
+"""Kafka logs are converted to lines of a recording, without a broker and without Java."""
 
 from __future__ import annotations
 
@@ -147,7 +147,9 @@ def test_every_prefix_of_a_log_is_read_or_refused() -> None:
 
 @pytest.mark.parametrize("level", [1, 2])
 def test_logs_of_a_real_broker(level: int) -> None:
-    """Six transactions in sequence; the second of each producer was aborted."""
+    """The logs contain six transactions in sequence; the second transaction of each producer was
+    aborted.
+    """
     folder = ROOT / "tests" / "checker" / "systems" / "kafka" / "logs" / f"4.4.0-tv{level}"
     sources: dict[str, list[dict[str, object]]] = {}
     for path in sorted(folder.glob("*/*.log")):

@@ -1,4 +1,6 @@
-"""Selecting events from broker logs for recordings, and `fencepost record kafka --segments`."""
+"""The selection of events from broker logs for recordings, and `fencepost record kafka
+--segments`.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +41,7 @@ class Bytes:
 
 @dataclass
 class Cluster:
-    """The logs of a transaction coordinator and of partition t-0, to which tests append entries."""
+    """The logs of a transaction coordinator and of partition t-0; tests append entries to both."""
 
     transactions: list[bytes] = field(default_factory=list[bytes])
     data: list[bytes] = field(default_factory=list[bytes])
@@ -70,7 +72,7 @@ class Cluster:
     def recorded(
         self, folder: Path, *rounds: Round
     ) -> tuple[RecordingResult, dict[str, list[str]]]:
-        """The result of `record`, and the ids and kinds of the lines by source."""
+        """Returns the result of `record`, and the ids and kinds of the lines by source."""
         logs = [Bytes(LOG, b"".join(self.transactions)), Bytes("t-0", b"".join(self.data))]
         result = record(logs, rounds, folder)
         return result, shown(folder)
@@ -128,7 +130,7 @@ def test_a_compacted_beginning(tmp_path: Path) -> None:
     cluster.commits("a", 1, 5)
     cluster.writes("c", 3, 0, EMPTY)
     result, lines = cluster.recorded(tmp_path)
-    # Id b, which came before the compacted one, is still there, and c came later.
+    # Id b, which came before the compacted one, is still present, and c came later.
     assert lines == {LOG: ["b Empty", "c Empty"]}
     assert shown(tmp_path / "compacted") == {
         f"start-of-{LOG}": ["a CompleteCommit"],
@@ -139,7 +141,7 @@ def test_a_compacted_beginning(tmp_path: Path) -> None:
 
 
 def test_a_history_that_begins_late(tmp_path: Path) -> None:
-    """An InitProducerId follows the remainder of its compacted beginning."""
+    """The history of id a begins with what compaction has left, followed by an InitProducerId."""
     cluster = Cluster()
     cluster.data += [by_hand.data(0, 1, 4, 0), by_hand.marker(1, 1, 5, 1)]
     cluster.writes("a", 1, 5, COMPLETE)
@@ -163,7 +165,7 @@ def test_a_history_that_begins_late(tmp_path: Path) -> None:
 
 
 def source_lines(folder: Path, source: str) -> list[str]:
-    """The lines of a source."""
+    """Returns the lines of a source."""
     return (folder / f"{source}.jsonl").read_text(encoding="utf-8").splitlines()
 
 
@@ -186,8 +188,8 @@ def test_a_partition_that_was_not_read(tmp_path: Path) -> None:
 
 
 def test_each_id_is_cut_at_its_last_quiet_round(tmp_path: Path) -> None:
-    """In the second round, a continues between the two reads of the coordinator's log; b does
-    not.
+    """In the second round, id a continues between the two reads of the coordinator's log, and id b
+    does not.
     """
     cluster = Cluster()
     cluster.writes("a", 1, 0, EMPTY)
@@ -319,7 +321,7 @@ def test_an_unreachable_cluster(
     command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with socket.socket() as silent:
-        # A bound socket that does not listen, so that no other process can take the port.
+        # The socket is bound but does not listen, so that no other process can take the port.
         silent.bind(("127.0.0.1", 0))
         address = f"127.0.0.1:{silent.getsockname()[1]}"
         words = {
@@ -345,7 +347,7 @@ def test_a_broker_that_does_not_answer(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """The kernel accepts connections on its behalf."""
+    """The kernel accepts connections on behalf of the broker."""
     for module in (cluster, nodes):
         monkeypatch.setattr(module, "GREETING", 1.0)
     with socket.create_server(("127.0.0.1", 0)) as server:

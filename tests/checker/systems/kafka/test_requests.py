@@ -1,4 +1,4 @@
-"""Requests and their answers over a socket. The broker is a thread that sends prepared bytes."""
+"""Requests and answers over a socket. The broker is a thread that sends prepared bytes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from fencepost.checker.systems.kafka.requests import Connection
 
 
 def answer(number: int, error: int = 0, id_: int = 7) -> bytes:
-    """An InitProducerId response, version 5: no tags, no throttling."""
+    """Returns an InitProducerId response, version 5: no tags, no throttling."""
     header = number.to_bytes(4, "big") + b"\0" + bytes(4) + error.to_bytes(2, "big")
     data = header + id_.to_bytes(8, "big") + bytes(2) + b"\0"
     return len(data).to_bytes(4, "big") + data
@@ -25,7 +25,7 @@ def answer(number: int, error: int = 0, id_: int = 7) -> bytes:
 
 @contextmanager
 def answering(answers: Sequence[bytes]) -> Generator[Connection]:
-    """A connection to a server that sends these answers, one per request."""
+    """Yields a connection to a server that sends these answers, one per request."""
     with socket.create_server(("127.0.0.1", 0)) as server:
 
         def serve() -> None:
@@ -62,7 +62,7 @@ def test_an_answer_to_another_request(number: int) -> None:
 
 
 def test_an_answer_that_arrives_late() -> None:
-    """An answer to an earlier request is not taken for the answer to a later one."""
+    """An answer to an earlier request is not mistaken for the answer to a later one."""
     with answering([answer(1), answer(2)]) as connection:
         connection.send(requests.init_producer_id("a"))
         with pytest.raises(Unreachable, match="request 1 is answered, and not 2"):
