@@ -36,9 +36,7 @@ EDITS = int(os.environ.get("FENCEPOST_EDITS", "25"))
 
 
 def test_a_session_on_a_model_of_kafka(tmp_path: Path) -> None:
-    """A session edits, completes, renames, formats and requests lenses, and all answers are
-    right.
-    """
+    """A session edits, completes, renames, formats and requests lenses with correct answers."""
     shutil.copytree(KAFKA / "lib", tmp_path / "lib")
     shutil.copy(KAFKA / "txn_core_v1.fence", tmp_path)
     asyncio.run(_session(tmp_path.resolve()))

@@ -151,9 +151,7 @@ def test_each_kind_of_fact_is_needed(kind: str, monkeypatch: pytest.MonkeyPatch)
 def test_brute_force_detects_ignored_facts(
     forget: Drop, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Brute force detects ignored facts even if the search does not check that its two runs
-    agree.
-    """
+    """Brute force detects ignored facts even if the search does not compare its two runs."""
     text = next(spec.text for spec in SPECS if spec.name == name)
     monkeypatch.setattr("fencepost.checker.regions.search.in_short", type)
     assert _agrees(text)

@@ -65,7 +65,7 @@ def _folder(tmp_path: Path) -> Path:
 
 
 def silent(ran: Ran) -> bool:
-    """Whether the output contains no command."""
+    """Returns whether the output contains no command to a build system."""
     return COMMAND.search(ran.stdout) is None and COMMAND.search(ran.stderr) is None
 
 

@@ -1,5 +1,5 @@
-"""Reports for build systems, each read by an independent reader: JUnit by an XML parser, SARIF by
-its JSON schema, GitHub annotations by the rules of their documentation.
+"""Reports for build systems, each read by an independent reader: an XML parser for JUnit, the JSON
+schema for SARIF, and the documented rules for GitHub annotations.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ check bug:
 check long slow:
     expect ok
 """
-# A line for each unexpected outcome, at known positions.
+# Each unexpected outcome has its own line, at a known position.
 BAD = """\
 const Wrong: bool = false
 var x: 0..3 = 0
@@ -252,7 +252,7 @@ COMMAND = re.compile(r"::(error|warning|notice) ((?:[a-zA-Z]+=[^,:]*,?)+)::(.*)"
 
 
 def read_command(line: str) -> tuple[str, dict[str, str], str]:
-    """The kind, the properties and the message that a runner reads from a line."""
+    """Returns the kind, the properties and the message that a runner reads from a line."""
     match = COMMAND.fullmatch(line)
     assert match is not None, line
     properties = dict(part.split("=", 1) for part in match[2].split(","))
@@ -326,7 +326,7 @@ def test_a_warning_with_an_error_is_not_a_second_error(
     assert 'errors="1"' in (tmp_path / "out.xml").read_text("utf-8")
 
 
-# ---------------------------------------------------------------- several at once
+# ---------------------------------------------------------------- several formats at once
 
 
 def test_several_formats_and_files_in_one_run(fencepost_in: Fencepost, tmp_path: Path) -> None:
@@ -368,7 +368,7 @@ def test_a_rejected_spec_is_in_the_reports_that_can_show_it(
 
 
 def test_histories_of_a_recording(tmp_path: Path, valid: Callable[[Any], None]) -> None:
-    """Each history is a test case; those not allowed are results with their runs."""
+    """Each history is a test case, and a history that is not allowed is a result with its run."""
     folder = folder_with(tmp_path)
     names = ("both", "twice", "a huge number")
     text = written({name: HISTORIES[name][0] for name in names})
@@ -400,7 +400,7 @@ def test_histories_of_a_recording(tmp_path: Path, valid: Callable[[Any], None]) 
     steps = flow["threadFlows"][0]["locations"]
     lines = [entry["location"]["physicalLocation"]["region"]["startLine"] for entry in steps]
     files = {entry["location"]["physicalLocation"]["artifactLocation"]["uri"] for entry in steps}
-    # First the mapping, then the actions of the model: grant, granted, write, on_write.
+    # The mapping comes first, then the actions of the model: grant, granted, write, on_write.
     assert lines == [2, 12, 23, 25, 31]
     assert files == {"map.fence", "lease.fence"}
     assert "codeFlows" not in results["unread"]

@@ -36,7 +36,7 @@ CHECKS: dict[tuple[str, ...], tuple[int, str]] = {
     # The trace of an expected violation would hide the failed check.
     ("found", "missed"): (4, "2 checks, 1 not as expected"),
 }
-"""Checks that run together, their exit code, and the title of the page."""
+"""Checks that run together, with their exit code and the title of the page."""
 
 
 def page(folder: Path, spec: str, *words: str) -> tuple[int, str]:

@@ -1,4 +1,4 @@
-"""The JSON report: keys, their order, and natural values."""
+"""The JSON report has the documented keys, in order, and natural values."""
 
 from __future__ import annotations
 

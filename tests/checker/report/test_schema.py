@@ -1,5 +1,5 @@
-"""JSON reports conform to the published schema: those in golden files and in documentation pages,
-and those of the checks of all golden specs.
+"""JSON reports conform to the published schema. The reports are those in golden files and in
+documentation pages, and those of the checks of all golden specs.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ check c:
 
 
 def reports(text: str) -> Iterator[Any]:
-    """The JSON reports in a file with other content."""
-    # Golden files have no number of workers.
+    """Yields the JSON reports that a text contains among other content."""
+    # Golden files contain 0 in place of the number of workers.
     text = text.replace('"workers": 0', '"workers": 1')
     for begin in BEGIN.finditer(text):
         value, _ = json.JSONDecoder().raw_decode(text, begin.start())
@@ -78,7 +78,7 @@ def test_there_are_reports_that_are_committed() -> None:
 
 
 def json_report(*words: str, folder: Path) -> Any:
-    """The JSON report of a run."""
+    """Returns the JSON report of a run."""
     ran = run("check", *words, "--engine", "interpreter", "--format", "json", folder=folder)
     return json.loads(ran.stdout)
 
@@ -112,7 +112,7 @@ def test_the_schema_lists_every_verdict() -> None:
 
 
 def wrong(report: Any) -> Iterator[Any]:
-    """Reports with one key missing, added, or with a value of the wrong type."""
+    """Yields copies of the report with a key missing, a key added, or a value of the wrong type."""
     paths: list[tuple[str | int, ...]] = [(), ("checks", 0), ("checks", 0, "trace", 0)]
     for path in paths:
         for key in _at(report, path):

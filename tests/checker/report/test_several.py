@@ -52,13 +52,13 @@ def checked(folder: Path, expected: str, *words: str) -> Ran:
 
 
 def lines(ran: Ran) -> list[str]:
-    """The printed lines, without figures and the line about the run."""
+    """Returns the printed lines without figures and without the line about the run."""
     printed = [re.sub(r"   +(depth |\d)\S*.* s$", "", line) for line in ran.stdout.splitlines()]
     return [line for line in printed if not line.startswith("fencepost ")]
 
 
 def has(whole: list[str], part: list[str]) -> bool:
-    """Whether the lines of ``part`` occur consecutively."""
+    """Returns whether the lines of ``part`` occur consecutively in ``whole``."""
     return any(whole[at : at + len(part)] == part for at in range(len(whole)))
 
 

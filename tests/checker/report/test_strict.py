@@ -1,4 +1,4 @@
-"""The effect of --strict on remarks in every format, and specs without checks in a folder."""
+"""The effect of --strict on remarks in every format, and on specs without checks in a folder."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ terminal: x == 3
 CHECK = "check c:\n    expect ok\n"
 
 STRICT = [
-    # A spec, and the remark that --strict names, or an empty string.
+    # Each row has a spec and the remark that --strict names, or an empty string if it names none.
     (COUNTER + CHECK, ""),
     (COUNTER, "the spec declares no checks"),
     (COUNTER + "action never:\n    require x > 3\n    x = 0\n" + CHECK, "never taken: never"),
@@ -72,7 +72,7 @@ def test_strict_changes_no_other_code(tmp_path: Path) -> None:
     checks = "check early:\n    properties: Q\n    expect ok\ncheck late:\n    expect ok\n"
     text = f"{COUNTER}{never}invariant P: x < 2\ninvariant Q: true\n{checks}"
     (tmp_path / "s.fence").write_text(text, "utf-8")
-    # The first check has a remark, the second a violation.
+    # The first check has a remark, and the second one a violation.
     assert run("check", "s.fence", folder=tmp_path).code == 12
     assert run("check", "s.fence", "--strict", folder=tmp_path).code == 12
 
@@ -87,7 +87,7 @@ def test_python(tmp_path: Path) -> None:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A spec with a check, a module that it imports, and a spec without checks."""
+    """A folder with a spec with a check, the module that it imports, and a spec without checks."""
     (tmp_path / "a.fence").write_text("import lib\n" + COUNTER + CHECK, "utf-8")
     (tmp_path / "lib.fence").write_text("def two: int = 2\n", "utf-8")
     (tmp_path / "alone.fence").write_text(COUNTER, "utf-8")

@@ -1,4 +1,4 @@
-"""The complete text report, on a hand-built model."""
+"""The complete text report for a hand-built model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The HTML page of a trace in a real browser, with real clicks and keys and without a network."""
+"""The HTML page of a trace in a real browser, with real clicks and keys, and without a network."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ def drawn(trace: Path) -> Path:
 
 
 def current(tab: Browser) -> str:
-    """The number of the selected step."""
+    """Returns the number of the selected step."""
     number = tab.ask("document.querySelector('#steps > li[aria-current] .select').textContent")
     assert tab.ask("document.querySelectorAll('#steps > li[aria-current]').length") == 1
     return str(number)
 
 
 def shown(tab: Browser, selector: str) -> list[str]:
-    """The texts of the visible elements that match the selector."""
+    """Returns the texts of the visible elements that match the selector."""
     script = (
         f"[...document.querySelectorAll({selector!r})]"
         ".filter(e => e.getClientRects().length).map(e => e.textContent)"
@@ -75,7 +75,7 @@ def test_keys_repeat_the_steps_of_a_lasso(tab: Browser, tmp_path: Path) -> None:
     assert (current(tab), shown(tab, "#onward output")) == ("5", [""])
     again = tab.ask("[...document.querySelectorAll('li.again')].map(e => e.dataset.step)")
     assert again == ["2", "3", "4"]
-    # The arrow back leads from the last box to the first repeated one, to the left of all boxes.
+    # The arrow back leads from the last box to the first repeated one, to the left of both boxes.
     way = "document.querySelector('.back path').getBoundingClientRect()"
     boxes = "[...document.querySelectorAll('.step rect')].map(e => e.getBoundingClientRect())"
     (back, (_, first, _, last)) = tab.ask(way), tab.ask(boxes)
@@ -118,7 +118,7 @@ def test_state_and_source_are_next_to_the_step(tab: Browser, page: Path) -> None
         ".map(s => document.querySelector(s).getBoundingClientRect())"
     )
     assert boxes[0]["right"] <= boxes[1]["left"], "the source stands beside the state"
-    # Any state can be opened, also if another step is selected, and by key.
+    # Any state can be opened, with the mouse or by key, even if another step is selected.
     tab.press("j", "s")
     assert len(shown(tab, "table.state")) == 2
     tab.press("s")
@@ -166,7 +166,7 @@ def test_on_a_phone(tab: Browser, page: Path) -> None:
 
 @pytest.fixture(scope="module", name="wide")
 def _wide(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A page with five lifelines, and labels that do not fit."""
+    """A page with five lifelines and with labels that do not fit."""
     trace = tmp_path_factory.mktemp("wide") / "t.itf.json"
     trace.write_bytes(large(40, 4))
     return drawn(trace)
@@ -190,7 +190,7 @@ def test_the_names_of_lifelines_stay_in_sight(small: Browser, wide: Path, width:
         small.press(key)
         box = small.ask(names)
         assert 0 <= box["top"] < box["bottom"] < 844
-        # The names are above their lifelines, even if the diagram is scrolled.
+        # Each name is above its lifeline, even if the diagram is scrolled.
         lanes = "[...document.querySelectorAll('.lane')].map(e => e.getBoundingClientRect())"
         centres = "[...document.querySelectorAll('.names g')].map(e => e.getBoundingClientRect())"
         for lane, name in zip(small.ask(lanes), small.ask(centres), strict=True):
@@ -205,7 +205,9 @@ def test_the_names_of_lifelines_stay_in_sight(small: Browser, wide: Path, width:
 
 
 def test_a_label_is_shown_in_full(small: Browser, wide: Path) -> None:
-    """By the pointer and by the focus, also if the label must be scrolled into view."""
+    """A part with the focus or under the pointer shows its full label, even if it must be scrolled
+    into view.
+    """
     small.screen(800, 844)
     small.open(wide)
     label = "document.getElementById('label')"
@@ -238,7 +240,7 @@ def test_a_label_is_shown_in_full(small: Browser, wide: Path) -> None:
 
 
 def test_no_label_leaves_the_diagram(small: Browser, tmp_path: Path) -> None:
-    """This includes labels of messages still in flight, on every lifeline."""
+    """Labels of messages still in flight also stay inside, on every lifeline."""
     small.screen(800, 844)
     for roles in range(2, 7):
         sent = {
@@ -266,7 +268,7 @@ def test_no_label_leaves_the_diagram(small: Browser, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("width", [800, 390])
 def test_values_break_between_words(small: Browser, wide: Path, width: int) -> None:
-    """No line starts inside a word that would fit into one line."""
+    """No line starts inside a word that would fit on one line."""
     small.screen(width, 844)
     small.open(wide)
     small.press("s")
@@ -373,7 +375,7 @@ constraint Most: x < 3
 
 
 def vertex(tab: Browser) -> str:
-    """The values of the shown state, which is also the marked one."""
+    """Returns the values of the displayed state, which must be the marked one."""
     number = tab.ask("document.querySelector('.vertex.on text').textContent")
     assert shown(tab, "#panel h2")[0].startswith(f"state {number}: ")
     return " ".join(shown(tab, "#panel td"))

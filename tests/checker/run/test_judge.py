@@ -1,4 +1,4 @@
-"""Expected and actual outcomes: judgements and exit codes."""
+"""Judgements and exit codes for expected and actual outcomes."""
 
 from __future__ import annotations
 

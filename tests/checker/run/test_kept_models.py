@@ -1,4 +1,4 @@
-"""Cached models and code equal newly built ones, and belong to the same spec, check and
+"""Cached models and code equal newly built ones, and are only used for the same spec, check and
 constants.
 """
 
@@ -161,7 +161,7 @@ def job(folder: Path) -> Job:
 def test_code_is_cached(compressed: bool, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first = ENGINE.run(job(folder).request(ignored))
     monkeypatch.setattr(search, "translated", unwanted)
-    # Prevents better code, however slow this machine is.
+    # Prevents a build of better code, no matter how slow this machine is.
     monkeypatch.setattr(build_code, "MIN_SAVING", 1e9)
     monkeypatch.setattr(build_code, "MIN_SAVING_IN_PARALLEL", 1e9)
     with canaries(1 if compressed else COMPRESSED_FROM) as sets:
@@ -240,7 +240,7 @@ terminal: n > 1
 
 
 def entries(folder: Path, step: int) -> dict[str, Path]:
-    """The cache entries left by a check of a spec, by their content."""
+    """Checks a spec and returns the cache entries left by this, by the kind of their content."""
     (folder / "pair.fence").write_text(PAIR.format(step=step), encoding="utf-8")
     cache = folder / f"cache-{step}"
     ran = run(*PAIR_CHECK, folder=folder, environment={"XDG_CACHE_HOME": str(cache)})
@@ -263,8 +263,8 @@ SWAPPED = [
 
 
 def test_entries_under_the_names_of_others(tmp_path: Path) -> None:
-    """This check is violated, the check of the other spec is not: none of its entries may be used,
-    nor an entry of another kind, and every swapped entry is rewritten.
+    """The check of this spec is violated, and that of the other spec is not. A run must ignore the
+    entries of the other spec and entries of another kind, and rewrite every swapped entry.
     """
     by_step = {step: entries(tmp_path, step) for step in (2, 1)}
     names = by_step[1]

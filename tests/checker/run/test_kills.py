@@ -1,4 +1,4 @@
-"""Workers killed at any moment: either the run reports it, or all results are complete."""
+"""If a worker is killed at any moment, the run either reports it or has complete results."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ HISTORIES_READ = 400
 
 
 def checked(output: str) -> object:
-    """The counts and verdicts of a report, without times."""
+    """Returns the counts and verdicts of a report, without times."""
     kept = ("name", "verdict", "distinct", "generated", "depth", "as_expected")
     return [[entry[name] for name in kept] for entry in json.loads(output)["checks"]]
 
 
 def conformed(output: str) -> object:
-    """The report of `conform` without time and version."""
+    """Returns the report of `conform` without its time and version."""
     report = json.loads(output)
     return {name: value for name, value in report.items() if name not in ("seconds", "version")}
 

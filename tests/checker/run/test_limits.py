@@ -1,4 +1,4 @@
-"""Limits take effect wherever the search is, and problems found before are kept.
+"""Limits take effect in every phase of a search, and problems found before a limit are kept.
 
 Results under a limit on states are compared in `test_agreement`.
 """
@@ -31,7 +31,7 @@ from fencepost.spec.text.problem import Rejected
 
 
 def built(text: str) -> Model:
-    """The model of a spec without a check."""
+    """Builds the model of a spec without a check."""
     read = loaded(text)
     return program.build(read, Check(""))
 
@@ -56,7 +56,7 @@ VIOLATED = MANY + "invariant Small: a != 1\n"
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """A problem in the second step of a very wide level."""
+    """A spec with a problem in the second step of a very wide level."""
 
     name: str
     text: str
@@ -138,7 +138,8 @@ def test_states_of_a_partial_level_are_counted_after_the_timeout(
 
 
 def test_a_deadlock_takes_precedence_over_the_next_level() -> None:
-    # State 1 is a deadlock, and state 2 has too many successors, which do not count.
+    # The state with b == 1 is a deadlock. The other one has too many successors, which are not
+    # counted.
     text = """
 var a: 0..9 = 1
 var b: 0..2 in {1, 2}
@@ -326,7 +327,7 @@ def test_choices_that_more_follows_are_loops() -> None:
     assert outcome.statistics.distinct == 256
 
 
-# Fixed salts let this constant make the hash of every state 0.
+# With fixed salts, this constant would make the hash of every state 0.
 AIMED = """
 var n: 0..60000 = 0
 var salt: int64 = -7847088945485548731

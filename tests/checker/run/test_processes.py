@@ -1,4 +1,4 @@
-"""Checks in separate processes give the results of a sequential run, and end cleanly."""
+"""Checks in separate processes give the same results as a sequential run, and end cleanly."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def _jobs(tmp_path: Path) -> tuple[Job, ...]:
 
 
 def report(folder: Path, *words: str) -> list[dict[str, Any]]:
-    """The report of a run of the command, without the values that vary."""
+    """Runs the command and returns its report without the values that vary."""
     done = finished(*COMMAND, "check", *words, "--format", "json", folder=folder)
     assert not done.stderr
     text = done.stdout if done.stdout.startswith("[") else f"[{done.stdout}]"
@@ -198,7 +198,7 @@ def _copies(jobs: tuple[Job, ...], count: int) -> list[Job]:
 def test_a_process_takes_several_checks(
     jobs: tuple[Job, ...], patience: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Of a long queue, a worker process takes several checks, and returns those that it does not
+    """A worker process takes several checks from a long queue, and returns those that it does not
     start.
     """
     monkeypatch.setattr(processes, "TURN_SECONDS", patience)
@@ -272,7 +272,7 @@ def test_an_interrupt_ends_every_process(tmp_path: Path) -> None:
         while len(_children(process.pid)) < 2 and time.monotonic() < until:
             time.sleep(0.05)
         children = _children(process.pid)
-        # Wait until they search.
+        # Gives the child processes time to start searching.
         time.sleep(1)
         process.send_signal(signal.SIGINT)
         output, _ = process.communicate(timeout=60)

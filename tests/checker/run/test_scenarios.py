@@ -1,4 +1,4 @@
-"""Scenarios as they are played: engines agree with a minimal search, and with the expected
+"""Engines play scenarios with the same results as a minimal search, and with the expected
 counts.
 """
 
@@ -34,7 +34,7 @@ def played(read: Program, engine: str, name: str = "s") -> CheckResult:
 
 
 def summary(result: CheckResult) -> tuple[str, str]:
-    """The verdict, and the number of steps of the run, or of missing steps of the scenario."""
+    """Returns the verdict, and how many steps the run has or how many the scenario misses."""
     (finding,) = result.outcome.findings
     assert finding.fit is not None
     assert finding.trace is not None
@@ -51,7 +51,7 @@ def summary(result: CheckResult) -> tuple[str, str]:
     ("number", "row"), list(enumerate(TABLE)), ids=[steps for steps, _, _ in TABLE]
 )
 def test_engines_agree(tmp_path: Path, number: int, row: tuple[str, ...]) -> None:
-    """The interpreter on every row, and machine code on some."""
+    """The interpreter plays every row, and machine code every third one."""
     steps, verdict, count = row
     model, scenario, read = staged(tmp_path / "m.fence", f"{SPEC}scenario s: {steps}\n")
     assert problems(product(model, scenario).model) == []
@@ -71,7 +71,7 @@ def test_engines_agree(tmp_path: Path, number: int, row: tuple[str, ...]) -> Non
     assert counted[0].generated == counted[1].generated
 
 
-# ---------------------------------------------------------------- as a user sees them
+# ---------------------------------------------------------------- the command
 
 PLAYED = f"""{SPEC}
 scenario met: tick; Client[a].ask(1); ...; expect x == 1
@@ -128,7 +128,7 @@ def test_report_of_a_scenario_that_no_run_fits(folder: Path) -> None:
 
 
 def test_a_run_has_checks_and_scenarios_in_file_order(folder: Path) -> None:
-    """The spec itself, which has no check, comes first."""
+    """The spec itself, which has no check, is listed first."""
     ran = check(folder)
     rows = [line.split("  ")[0] for line in ran.stdout.splitlines()[:6]]
     assert rows == [
@@ -221,8 +221,8 @@ def test_states_outside_a_constraint_are_not_left(tmp_path: Path) -> None:
 
 
 def test_steps_that_do_not_fit_are_not_reported_as_outside_a_constraint(tmp_path: Path) -> None:
-    """Actions that do not fit lead beyond the end only to evaluate `enabled`; no report mentions
-    it.
+    """The search takes steps that do not fit only to evaluate `enabled` at the end of a scenario, and
+    no report mentions them.
     """
     text = "var x: 0..3 = 0\naction a: require x < 3; x += 1\n"
     for end in ("not enabled(a)", "enabled(a)"):

@@ -1,4 +1,4 @@
-"""An exception raised at a certain time."""
+"""An alarm raises an exception at a given time."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from fencepost.checker.search import alarm
 
 
 class Over(Exception):
-    """The time limit has passed."""
+    """Raised when the time limit has passed."""
 
 
 def test_an_immediate_timeout_does_not_break_the_start_of_the_timer(
@@ -36,7 +36,7 @@ def idle() -> None:
 
 
 class Slow:
-    """A destructor that takes its time."""
+    """An object with a slow destructor."""
 
     def __del__(self) -> None:
         until = time.monotonic() + 0.02

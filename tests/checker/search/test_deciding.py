@@ -30,7 +30,7 @@ class Clock:
 @pytest.mark.parametrize(
     ("steps", "left"),
     [
-        # Each step: a phase, its total, the part done, and the seconds it took.
+        # Each step has a phase, its total, the part that is done, and the seconds it took.
         ([("graph", 10, 0, 5.0)], None),
         ([("graph", 10, 1, 0.5)], None),
         # A tenth took 2 s, so the rest takes 18 s; the graph is 20 s of 100 s in total.
@@ -39,7 +39,7 @@ class Clock:
         ([("graph", 10, 10, 2.0), ("product", 0, 0, 1.0)], (0.0, 7.0)),
         ([("graph", 10, 10, 2.0), ("product", 8, 4, 2.0)], (2.0, 6.0)),
         ([("graph", 10, 10, 2.0), ("product", 8, 8, 4.0), ("components", 0, 0, 1.0)], (0.0, 3.0)),
-        # Without an estimate, since the phase takes longer than expected.
+        # The phase takes longer than expected, so the time left cannot be estimated.
         ([("graph", 10, 10, 2.0), ("product", 8, 8, 4.0), ("components", 0, 0, 9.0)], None),
     ],
 )

@@ -1,4 +1,4 @@
-"""The blamed part of a violated property, and the values that make it fail."""
+"""The part of a violated property that is blamed, and the values that make it fail."""
 
 from __future__ import annotations
 

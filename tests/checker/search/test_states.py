@@ -1,4 +1,4 @@
-"""The protocol of engines: its size, its smallest engine, and the limits of an engine without
+"""The protocol of engines: its size, the smallest engine, and the limits that apply without
 `Stoppable`.
 """
 
@@ -36,13 +36,13 @@ action stay: n = n
 
 
 def members(protocol: type) -> set[str]:
-    """The public members of a protocol, without those of its bases."""
+    """Returns the public members of a protocol, without those of its bases."""
     return {name for name in vars(protocol) if not name.startswith("_")}
 
 
 @pytest.fixture(scope="module")
 def smallest() -> Any:
-    """The engine of the doctest of `States`."""
+    """The engine that the doctest of `States` defines."""
     finder = doctest.DocTestFinder(recurse=False)
     (example,) = finder.find(States, "States", module=states)
     with redirect_stdout(StringIO()):
@@ -57,7 +57,7 @@ def searched(engine: Any, model: Model, deadlock: bool = True, **limits: Any) ->
 
 
 def measured(outcome: Outcome) -> Outcome:
-    """The outcome without the values that vary from run to run."""
+    """Returns the outcome without the values that vary from run to run."""
     return replace(outcome, statistics=replace(outcome.statistics, seconds=0.0, peak_bytes=0))
 
 
@@ -104,5 +104,5 @@ def test_problems_of_initial_states_beyond_the_limit_do_not_count(engine: str) -
 
 
 def stoppable(engine: LocalStates | SparkStates) -> Stoppable:
-    """The machine-code engines are `Stoppable`; mypy checks it here."""
+    """Lets mypy check that the machine-code engines are `Stoppable`."""
     return engine

@@ -1,5 +1,5 @@
-"""`fencepost simulate`: problems found, random choices, the same runs for any number of workers,
-and rejected arguments.
+"""`fencepost simulate` finds problems by random choices, repeats the same runs for any number of
+workers, and rejects invalid arguments.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def simulated(
     weights: tuple[int, ...] = (),
     deadlock: bool = True,
 ) -> SimulationResult:
-    """Random runs of a spec without a check."""
+    """Simulates random runs of a spec without a check."""
     model = build(loaded(text), None, {})
     request = Request(model, select(model, Check("")), deadlock, Limits(workers=workers))
     weights = weights or (DEFAULT_WEIGHT,) * len(model.actions)
@@ -62,9 +62,7 @@ def simulated(
 
 @pytest.mark.parametrize("example", EXAMPLES[::3], ids=lambda example: example.name)
 def test_simulation_finds_the_problems_of_a_search(example: Example) -> None:
-    """The examples are small enough for random runs to visit all states; traces must be
-    replayable.
-    """
+    """Random runs visit all states of these small examples, and the traces can be replayed."""
     model = build(loaded(example.text), None, {})
     if model.symbols:
         pytest.skip("a symbolic constant")
@@ -139,9 +137,7 @@ def test_half_of_the_time_is_for_behaviours(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("seed", range(40))
 def test_lassos_of_random_specs(seed: int) -> None:
-    """Each lasso is genuine. If the runs visited all states, there is one exactly if a search finds
-    one.
-    """
+    """Each lasso is genuine, and runs that visit all states find one exactly if a search does."""
     run = random_behaviours(seed)
     wanted = run.outcome("interpreter")
     request = Request(run.model, frozenset([behaviour_number(run)]), False, Limits(workers=1))
@@ -175,7 +171,7 @@ def test_codes(tmp_path: Path, name: str) -> None:
 
 
 def test_a_trace_is_shortened() -> None:
-    """From 60 steps to those that the problem needs: three, the minimum."""
+    """The long trace is shortened to the three steps that the problem needs."""
     result = simulated(
         "var x: 0..9 = 0\nvar noise: 0..99 = 0\naction n: noise = (noise * 7 + 3) % 100\n"
         "action m: noise = (noise + 1) % 100\naction a:\n    require x < 3\n    x += 1\n"
@@ -213,7 +209,7 @@ terminal: at == Over
 
 
 def shares(choosing: Choosing, weights: tuple[int, ...] = ()) -> Counter[str]:
-    """The number of runs, of 4,000, that took each way, counted by their second action."""
+    """Returns how many of 4,000 runs took each way, as counted by their second action."""
     result = simulated(FORK, runs=4000, choosing=choosing, weights=weights)
     taken = result.outcome.coverage.taken
     assert taken[2] + taken[3] == 4000
@@ -240,12 +236,12 @@ def test_the_share_of_each_choice(
 def test_steps_of_one_action_are_alike() -> None:
     text = FORK.replace("action by_many(n in 1..3):", "action by_many(n in 1..1):")
     result = simulated(text, runs=3000, deadlock=False)
-    # Two thirds of the runs through `many`, which are half of all, cannot continue.
+    # Half of all runs go through `many`, and two thirds of those cannot continue.
     assert result.outcome.coverage.taken[3] == pytest.approx(500, abs=70)
 
 
 def test_rare_actions_are_preferred() -> None:
-    """Between two `climb` steps no `fall` may be chosen, which makes `late` a rare event."""
+    """The action `late` is rare, since it needs seven `climb` steps without a `fall` in between."""
     text = (
         "var x: 0..30 = 0\naction climb:\n    require x < 30\n    x += 1\n"
         "action fall(n in 0..1): x = 0\naction late:\n    require x > 6\n    x = 0"
@@ -256,7 +252,7 @@ def test_rare_actions_are_preferred() -> None:
     assert rather[2] != usual[2]
 
 
-# ---------------------------------------------------------------- the same runs again
+# ---------------------------------------------------------------- repeatable runs
 
 
 def described(result: SimulationResult) -> dict[str, object]:
