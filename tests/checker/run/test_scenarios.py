@@ -221,8 +221,8 @@ def test_states_outside_a_constraint_are_not_left(tmp_path: Path) -> None:
 
 
 def test_steps_that_do_not_fit_are_not_reported_as_outside_a_constraint(tmp_path: Path) -> None:
-    """The search takes steps that do not fit only to evaluate `enabled` at the end of a scenario, and
-    no report mentions them.
+    """The search takes steps that do not fit only to evaluate `enabled` at the end of a scenario,
+    and no report mentions them.
     """
     text = "var x: 0..3 = 0\naction a: require x < 3; x += 1\n"
     for end in ("not enabled(a)", "enabled(a)"):

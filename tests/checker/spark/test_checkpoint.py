@@ -1,4 +1,4 @@
-"""Checkpoints that were tampered with are refused, and nothing in them is executed."""
+"""Checkpoints that were tampered with are refused, and nothing that they contain is executed."""
 
 from __future__ import annotations
 
@@ -69,8 +69,8 @@ class Payload:
 
 @contextmanager
 def cluster() -> Generator[None]:
-    """Runs the engine in this process; executors take over after the first level, and every level
-    is saved.
+    """Runs the engine in this process, where executors take over after the first level and every
+    level is saved.
     """
     codes: dict[str, Code] = {}
 
@@ -103,13 +103,13 @@ def resumed(folder: Path) -> Ran:
 
 @pytest.fixture
 def copy(saved: Path, tmp_path: Path) -> Path:
-    """A copy of the folder, which a test may change."""
+    """A copy of the saved folder that a test may change."""
     for path in saved.rglob("*"):
         if path.is_file():
             target = tmp_path / path.relative_to(saved)
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_bytes(path.read_bytes())
-    # Files of a killed run are removed only if the checkpoint can be used.
+    # Adds a file left by a killed run, which is removed only if the checkpoint can be used.
     (left,) = {path.parent for path in tmp_path.rglob("manifest-*")}
     (left / "states-000000-left").mkdir()
     (left / "states-000000-left" / "part-00000").write_bytes(b"left")
@@ -133,7 +133,7 @@ def test_an_unmodified_checkpoint(copy: Path) -> None:
 
 
 def part(folder: Path) -> Path:
-    """The file with states of the last level."""
+    """Returns the file with the states of the last level."""
     return max(
         (p for p in folder.rglob("part-*") if p.stat().st_size > len(BEGINNING)),
         key=lambda p: p.parent.name,
@@ -141,7 +141,7 @@ def part(folder: Path) -> Path:
 
 
 def add(folder: Path, record: bytes) -> None:
-    """Appends a record to a file, with its digest and a signed manifest."""
+    """Appends a record to that file, and updates the digests and the signed manifest."""
     path = part(folder)
     with path.open("ab") as file:
         file.write(LENGTH.pack(len(record)) + record)
@@ -191,7 +191,7 @@ def test_a_file_of_other_classes(copy: Path) -> None:
 
 @pytest.mark.parametrize("level", [3, 4, 5, 6])
 def test_states_that_are_missing_or_too_many(level: int, copy: Path) -> None:
-    """The number of states in each level must match the manifest, also inside the constraint."""
+    """The manifest gives the number of states in each level, also inside the constraint."""
     state = of_the_spec().encode((0, (), (), (), (), (0, 0, 0)))
     data = b"".join(word.to_bytes(8, "little") for word in state)
     add(copy, records.record(Kind.FRONTIER, level, 0, data))
@@ -308,7 +308,7 @@ def resumed_unsigned(folder: Path) -> Ran:
 
 
 def content_of(path: Path) -> list[bytes]:
-    """The records of a file."""
+    """Returns the records of a file."""
     data, offset, contents = path.read_bytes(), len(BEGINNING), list[bytes]()
     while offset < len(data):
         (length,) = LENGTH.unpack_from(data, offset)
@@ -322,7 +322,7 @@ def write_content(path: Path, contents: Sequence[bytes]) -> None:
 
 
 def older(folder: Path) -> None:
-    """Rewrites the checkpoint in the format before signatures."""
+    """Rewrites the checkpoint in the format that was used before signatures."""
     for path in folder.rglob("part-0*"):
         if path.stat().st_size > len(BEGINNING):
             contents = content_of(path)
@@ -337,7 +337,7 @@ def older(folder: Path) -> None:
 
 
 def with_another_state(folder: Path) -> None:
-    """Puts another state of the spec into the last level; no digest fits."""
+    """Puts another state of the spec into the last level, so that no digest matches."""
     path = part(folder)
     *rest, last = content_of(path)
     state = of_the_spec().encode((0, (), (), (), (), (0, 0, 0)))
@@ -346,7 +346,7 @@ def with_another_state(folder: Path) -> None:
 
 
 def twice(folder: Path) -> None:
-    """Replaces a record by another one of its level and size."""
+    """Replaces a record by another one of the same level and size."""
     seen: dict[tuple[bytes, int], tuple[Path, int]] = {}
     for path in sorted(folder.rglob("part-0*")):
         if path.stat().st_size <= len(BEGINNING):
@@ -364,7 +364,7 @@ def twice(folder: Path) -> None:
 
 
 def digests_forged(folder: Path) -> None:
-    """Puts in another state, and its digest into the file of digests, but not into the manifest."""
+    """Puts in another state and its digest, but leaves the manifest unchanged."""
     with_another_state(folder)
     path = part(folder)
     digests = b"".join(sorted(hashlib.sha256(record).digest() for record in content_of(path)))
@@ -372,7 +372,7 @@ def digests_forged(folder: Path) -> None:
 
 
 def signed_by_another(folder: Path) -> None:
-    """Puts in another state with all digests, signed with another key."""
+    """Puts in another state, updates all digests, and signs with another key."""
     digests_forged(folder)
     path, notes = part(folder).with_name(DIGESTS), notes_of(manifest(folder))
     for row in notes["folders"]:
@@ -414,7 +414,7 @@ def test_forgeries(forgery: str, copy: Path) -> None:
     if not resumable:
         assert_refused(resumed_unsigned, copy, reason)
         return
-    # The next save is signed, but the mark stays.
+    # The next checkpoint is signed, but runs still report that it relies on an unsigned one.
     with cluster():
         words = (*CHECK, "--resume", "saved", "--resume-unsigned", "--depth", "5")
         first = run(*words, folder=copy)

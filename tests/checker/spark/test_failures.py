@@ -1,4 +1,4 @@
-"""Failures of a cluster are reported in one line, with a hint."""
+"""Each failure of a cluster is reported in one line, with a hint."""
 
 from __future__ import annotations
 

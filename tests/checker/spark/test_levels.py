@@ -1,4 +1,4 @@
-"""The engine spark within this process gives the results of the interpreter.
+"""The Spark engine, run within this process, gives the same results as the interpreter.
 
 ``python -m tests.support.spread_runs FIRST COUNT`` runs thousands of comparisons.
 """
@@ -50,7 +50,7 @@ action more:
     m += 1
 terminal: n == 9 and m == 9
 """
-"""A hundred states, 19 levels."""
+"""A spec with a hundred states in 19 levels."""
 PROBLEMS = {
     "deadlock": ("deadlock", BOUNDED),
     "a value outside its range": ("error", UP),
@@ -70,15 +70,15 @@ PROBLEMS = {
 
 
 ENGINE = Spark(Cluster(partitions=3), behind(1))
-"""The engine, with all levels but the first on the cluster."""
+"""The engine, which searches all levels but the first one on the cluster."""
 
 
 def spread(run: Run, faults: Faults | None = None, together: bool = True) -> Observed:
-    """The result of the engine."""
+    """Returns the result of the Spark engine for a run."""
     return Codes(run.model, together=together).by(ENGINE, run, faults)
 
 
-# ---------------------------------------------------------------- the same as the interpreter
+# ---------------------------------------------------------------- agreement with the interpreter
 
 
 @pytest.mark.parametrize("constraint", ["", "constraint Inside: true\n", "constraint C: m < 2\n"])
@@ -110,7 +110,7 @@ def test_a_level_may_be_examined_again(monkeypatch: pytest.MonkeyPatch) -> None:
         assert_same(run.by("interpreter"), result, text)
 
 
-# ---------------------------------------------------------------- a cluster on a bad day
+# ---------------------------------------------------------------- lost tasks and missing data
 
 
 @pytest.mark.parametrize("together", [True, False])
@@ -123,7 +123,7 @@ def test_tasks_and_blocks_that_are_lost(seed: int, together: bool) -> None:
 
 
 def test_a_problem_found_in_a_level_that_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Some tasks have reported it by then, and others have not finished."""
+    """When the level is cut, some tasks have reported the problem and others have not finished."""
     real, real_look = tasks.merge, Watch.look
     started, cut = Event(), Event()
 
@@ -156,7 +156,7 @@ def test_a_problem_found_in_a_level_that_is_cut(monkeypatch: pytest.MonkeyPatch)
 def test_a_callback_of_machine_code_that_fails(
     failures: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Machine code cannot propagate an exception of a callback, and would lose a successor."""
+    """Machine code cannot propagate an exception of its callback, and would lose a successor."""
     struck = 0
     real = Callback.__call__
 
@@ -210,7 +210,7 @@ LESS: dict[str, tuple[Any, str, str]] = {
 @pytest.mark.parametrize("together", [True, False])
 @pytest.mark.parametrize("name", LESS)
 def test_a_missing_record(name: str, together: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The last item of the data is dropped."""
+    """A run fails if the last item of some data is dropped."""
     home, function, message = LESS[name]
     real = getattr(home, function)
 

@@ -1,4 +1,6 @@
-"""The executors' part of `conform` on Spark, without Spark: lines to rows, rows to verdicts."""
+"""The tasks of `conform` that run on executors, tested without Spark: they convert lines to rows,
+and rows to verdicts.
+"""
 
 from __future__ import annotations
 
@@ -19,13 +21,13 @@ from fencepost.spec.elaborate.claims.program import load, mapped
 
 @dataclass(eq=False)
 class Shipped:
-    """A substitute for a broadcast variable."""
+    """A substitute for a broadcast variable of Spark."""
 
     value: tasks.Task
 
 
 def framed(file: str, text: bytes) -> bytes:
-    """A line in the format of Spark."""
+    """Returns a line in the format that Spark delivers."""
     return tasks.APART.join((file.encode(), b"0", b"%d" % len(text), text))
 
 
@@ -55,7 +57,7 @@ def test_the_order_of_lines_that_name_their_history_in_several_ways(
         rows = [row for row in tasks.located(shipped, lines) if row[0] == tasks.EVENT]
         assert sum(row[-1] for row in rows) == 4
         assert len(rows) == 4
-        # Spark assigns the others to their histories, and sorts them by position.
+        # Spark assigns the other rows to their histories, and sorts all of them by position.
         sent = sorted(("2f", *row[1:4], row[6]) for row in rows)
         [judged] = tasks.judged(shipped, sent)
         assert judged[1:5] == ("f", "allowed", 4, 4)

@@ -1,4 +1,4 @@
-"""Successors in files: a record refers to what its attempt wrote, or to nothing."""
+"""Successors in files: a record refers to what its own attempt wrote, or to nothing."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ PROGRAM = Program("", Sizes(Slots(1, 0, 2), 0, 0, 0), 4, 2, "run", True)
 def folders(
     request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The disks of a machine."""
+    """Simulates a machine with one disk or with three disks."""
     names = [str(tmp_path / str(number)) for number in range(request.param)]
     monkeypatch.setenv("SPARK_LOCAL_DIRS", ",".join(names))
 
 
 def written(by: Parcels, *states: int) -> bytes:
-    """The record of some successors; both words of each are equal."""
+    """Writes some successors with two equal words each, and returns their record."""
     block = (ctypes.c_uint64 * (2 * len(states)))(
         *(word for state in states for word in (state,) * 2)
     )
@@ -195,7 +195,7 @@ def test_a_full_disk(failures: int, tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 
 def test_a_driver_without_room(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The first failure is reported; the later ones follow from it."""
+    """The first failure is reported, since the later ones follow from it."""
     errors = iter(["No space left on device", *["another one"] * 9])
 
     def first(levels: Levels) -> None:

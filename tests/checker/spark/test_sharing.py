@@ -25,7 +25,7 @@ from fencepost.spec.text.problem import Rejected
 
 
 def shared(partitions: int, count: int) -> Program:
-    """A program whose states have one word."""
+    """Returns a program whose states have one word."""
     return Program("", Sizes(Slots(1, 0, 1), 0, 0, 0), partitions, count, "run")
 
 
@@ -104,7 +104,7 @@ def test_invalid_seconds(wanted: str) -> None:
 
 
 def session_with(master: str, wanted: str | None, setting: str = session.TASKS) -> Any:
-    """A session with four cores."""
+    """Returns a session with four cores."""
     conf = {"spark.master": master} | ({} if wanted is None else {setting: wanted})
     return SimpleNamespace(getConf=lambda: conf, defaultParallelism=4)
 

@@ -1,4 +1,4 @@
-"""The tables of executors: files between tasks, with their contents kept."""
+"""Executors keep their tables in files between tasks, without losing their contents."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ action up(k in 0..3):
     flags[69] = not flags[69]
 terminal: counts[0] == 2 and counts[1] == 2 and counts[2] == 2 and counts[3] == 2
 """
-"""States of three words."""
+"""A spec whose states have three words."""
 
 
 class Merger:
@@ -60,19 +60,19 @@ class Merger:
         self.rows = self.memory.take(rows_bytes(size))
 
     def code_of(self, text: str) -> build.Code:
-        """Replaces `program.code`."""
+        """Returns the compiled code, in place of `program.code`."""
         assert text == self.program.text
         return self.code
 
     def plan(self, states: Sequence[Packed]) -> Plan | None:
-        """The compression plan for these states."""
+        """Returns the compression plan for these states."""
         block = (ctypes.c_uint64 * (self.size * len(states)))(
             *(w for state in states for w in state)
         )
         return levels.choose_plan(self.program, bytes(block), lambda: None)
 
     def new(self, table: Table, states: Sequence[Packed]) -> list[Packed]:
-        """Adds states; returns the new ones as the table stores them."""
+        """Adds states, and returns the new ones in the form that the table stores."""
         added: list[Packed] = []
         seen, ctx, size = table.seen, self.context.words, self.size
         for first in range(0, len(states), 1000):
@@ -98,7 +98,9 @@ class Merger:
 
 @contextmanager
 def merger_in(size: int, folder: Path) -> Generator[Merger]:
-    """A merging task with tables in a folder, which are compressed however little states share."""
+    """Yields a merging task with tables in a folder, compressed however little their states
+    share.
+    """
     with pytest.MonkeyPatch.context() as patch:
         merger = Merger(size)
         patch.setenv("SPARK_LOCAL_DIRS", str(folder))
@@ -111,7 +113,7 @@ def merger_in(size: int, folder: Path) -> Generator[Merger]:
 
 
 def states(size: int, count: int) -> list[Packed]:
-    """Distinct states that share most of their words."""
+    """Returns distinct states that share most of their words."""
     chance = random.Random(size)
     some = [chance.getrandbits(64) for _ in range(40)]
     return [
@@ -125,7 +127,7 @@ def states(size: int, count: int) -> list[Packed]:
 def test_a_table_goes_from_task_to_task(
     size: int, count: int, packed: bool, tmp_path: Path
 ) -> None:
-    """Each task continues with the table left by the previous one, in files."""
+    """Each task continues with the table that the previous task left in files."""
     with merger_in(size, tmp_path) as merging:
         all_states = states(size, count)
         chosen = merging.plan(all_states[:1000]) if packed else None
@@ -164,7 +166,7 @@ def test_a_dropped_table_leaves_no_files(tmp_path: Path) -> None:
         assert not [path for path in tmp_path.rglob("*") if path.is_file()]
         with pytest.raises(Missing):
             shelf.take(1, merging.context)
-        # Of two attempts of one task, the first one counts, and the second leaves no files.
+        # Of two attempts at a task, the first one counts, and the second one leaves no files.
         first, second = (shelf.create(10, merging.context) for _ in range(2))
         assert merging.new(first, all_states) == merging.new(second, all_states) == all_states
         shelf.put(first, 2)
@@ -180,7 +182,7 @@ def test_a_dropped_table_leaves_no_files(tmp_path: Path) -> None:
 def test_a_table_without_space_leaves_nothing(
     action: str, failing: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Neither on disk nor in memory, since the Python worker process runs further tasks."""
+    """No files or mappings may remain, since the Python worker process runs further tasks."""
 
     def mapped() -> int:
         return Path("/proc/self/maps").read_text(encoding="utf-8").count(str(tmp_path))
@@ -188,7 +190,7 @@ def test_a_table_without_space_leaves_nothing(
     with merger_in(2, tmp_path) as merging:
         shelf = Shelf(merging.program, 0)
         shelf.put(shelf.create(10, merging.context), 3)
-        # One of its regions cannot be created.
+        # Prevents the creation of one of its regions.
         left, opened = [failing], Files._opened  # pyright: ignore[reportPrivateUsage]
 
         def full(files: Files, name: str, size: int, most: int) -> Region:
@@ -257,7 +259,7 @@ def test_a_partition_with_too_many_pairs(monkeypatch: pytest.MonkeyPatch) -> Non
 
 @pytest.mark.parametrize("seed", range(4))
 def test_tables_that_are_compressed_on_the_way(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tasks and blocks are lost before and after the level that compresses the tables."""
+    """Tasks and blocks are lost both before and after the level that compresses the tables."""
     kinds = dict[str, set[int]]()
     real = Shelf.put
 

@@ -142,7 +142,7 @@ def test_a_trace_that_does_not_replay_is_an_internal_error(folder: Path) -> None
 
 
 def hard(folder: Path) -> None:
-    """A factorisation: simple to state, and hard for a solver."""
+    """Writes a spec with a factorisation, which is simple to state and hard for a solver."""
     (folder / "hard.fence").write_text(
         """
         const P: int[64] = any where 1 < P and P < 4_294_967_296
@@ -341,7 +341,7 @@ def test_behaviours_are_compared_by_an_engine_that_decides_them(
     usual = lasso.reasons
 
     def forgetful(runner: Runner, found_lasso: lasso.Lasso) -> Reasons:
-        """For the second lasso, gives another reason why it is fair."""
+        """Returns a different reason for the fairness of the second lasso."""
         asked.append(found_lasso)
         shifted = len(asked) - 1
         return {
@@ -366,8 +366,8 @@ property Apart: not ((always eventually x == 1) and (always eventually x == 2))
 property Holds: (always x == 0) implies x == 0
 property Leaves: eventually x == 1
 """
-"""The only lasso of the first property visits two states in turn, which takes 4 steps, though each
-state is one step away.
+"""The only lasso that violates the first property visits two states in turn, which takes 4 steps,
+although each of the two is one step away.
 """
 
 
@@ -384,7 +384,7 @@ def test_lassos_are_compared_up_to_the_depth_of_bmc(engine: str, depth: int, fol
     blind = mock.patch.object(bounded.BoundedSearch, "_behaviours", return_value=None)
     with blind:
         ran = run(*words, "--cross-check=bmc,local", folder=folder)
-    # A lasso too long for bmc is not a disagreement.
+    # A lasso that is too long for bmc is not a disagreement.
     assert ran.code == (255 if depth == 4 else 3 if engine == "bmc" else 13), ran
     assert ("bmc finds no problem" in ran.stderr) == (ran.code == 255)
 
@@ -422,7 +422,7 @@ def test_the_timeout_includes_building_formulas(engine: str, folder: Path) -> No
     ran = run(*words, folder=folder)
     assert ran.code == 3, ran
     assert "the search was cut by --timeout 0.5" in ran.stdout
-    # Without the limit it takes minutes.
+    # Without the limit, the check takes minutes.
     assert time.process_time() - started < 20
 
 
@@ -436,7 +436,9 @@ invariant I: m[3] != 77
 
 
 def test_the_timeout_includes_guessing_lemmas(folder: Path) -> None:
-    """The interpreter refutes most guesses on random walks, but a state has two million steps."""
+    """The interpreter refutes most guesses on random walks, but each state has two million
+    steps.
+    """
     (folder / "wide.fence").write_text(WIDE, encoding="utf-8")
     started = time.process_time()
     words = ("check", "wide.fence", "--timeout", "3", "--engine", "induction")
@@ -446,7 +448,7 @@ def test_the_timeout_includes_guessing_lemmas(folder: Path) -> None:
 
 
 def test_problems_found_before_a_limit_are_reported(folder: Path) -> None:
-    """Whichever query a limit cuts, the problem of an earlier one is kept."""
+    """A problem found by one query is kept, whichever later query the limit cuts."""
     (folder / "two.fence").write_text(TWO_ERRORS, encoding="utf-8")
     usual = bounded.BoundedSearch.ask
 

@@ -1,4 +1,4 @@
-"""A bug that takes many steps and occurs at one epoch of 32,767, found by bounded search."""
+"""Bounded search finds a bug that takes eight steps and occurs only near the last epoch."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ check rotation_from_any:
 
 
 def test_fence_without_rotation_from_any_epoch() -> None:
-    """KAFKA-20090: a fence at the last epoch, found with a symbolic epoch."""
+    """This is KAFKA-20090, a fence at the last epoch, found with a symbolic epoch."""
     spec = (ROOT / "models/kafka/epoch_arithmetic.fence").read_text(encoding="utf-8") + CHECK
     whole = loaded(spec)
     (chosen,) = (check for check in whole.checks if check.name == "rotation_from_any")

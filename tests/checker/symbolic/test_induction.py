@@ -1,4 +1,4 @@
-"""Induction proves valid properties, explains failed proofs, and proves nothing false."""
+"""Induction proves valid properties, explains failed proofs, and never proves a false property."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ action up: x = if x < 126 then x + 1 else x
 invariant Low: x >= 0
 """
 UNSAFE = {"invariant Low": "not inductive"}
-# Guessed lemmas do not reach numbers in bags.
+# Guessed lemmas do not extend to numbers inside bags.
 BAG = """
 var at: bag[0..9, 1] = [0]
 action step:
@@ -64,7 +64,7 @@ invariant Never: not (4 in at)
         (BAG, 1, {"invariant Never": "not inductive"}, False),
         (BAG, 2, {}, False),
         ("var n: 0..9 = 0\naction a: n = n + 0\nlemma L: n < 9\ninvariant I: n != 9", 1, {}, False),
-        # A false lemma is not assumed by the others.
+        # The proofs of the other properties do not assume a false lemma.
         (
             "var n: 0..9 = 0\nvar x: bool = false\naction a: n = if n < 9 then n + 1 else n\n"
             "action b: x = n == 9\nlemma L: n < 9\ninvariant I: not x",
@@ -81,7 +81,7 @@ invariant Never: not (4 in at)
             },
             False,
         ),
-        # A step invariant, and an invariant inductive without a lemma.
+        # A step invariant, and an invariant that is inductive without a lemma.
         (
             "var n: 0..9 = 0\naction a: n = if n < 9 then n + 1 else n\n"
             "step invariant S: next(n) >= n",
@@ -104,7 +104,7 @@ def test_proofs_and_reasons(text: str, k: int, reasons: dict[str, str], guessed:
     assert outcome.verdict is (Verdict.INCONCLUSIVE if reasons else Verdict.OK)
     assert bool(outcome.lemmas) == guessed
     for proof in outcome.proofs:
-        # A counterexample to induction has states and a step that the interpreter confirms.
+        # The interpreter confirms the states and the step of a counterexample to induction.
         assert (proof.finding is not None) == (proof.reason == "not inductive")
         if proof.finding is not None:
             assert proof.finding.trace is not None
@@ -117,7 +117,7 @@ HOLDER = "lemma Holder: forall p in Pid: phase[p] == Busy iff holder == p\n"
 @pytest.mark.parametrize(
     ("text", "chosen", "verdict", "used"),
     [
-        # A false or undefined lemma would make these proofs wrong or impossible.
+        # Using the false or undefined lemma would make these proofs wrong or impossible.
         ("var x: 0..1 = 0\nlemma L: x == 1\nstep invariant S: next(x) == x", "S", "deadlock", ()),
         ("var x: 0..1 = 0\naction a: x = x\nlemma L: x == 1\ninvariant I: x == 0", "I", "ok", ()),
         (

@@ -1,5 +1,5 @@
-"""Interrupts at chosen moments of a run with a solver: the command ends with the exit code of an
-interrupted run, without a traceback or an internal error.
+"""An interrupt at any chosen moment of a run with a solver ends the command with the exit code of
+an interrupted run, without a traceback or an internal error.
 """
 
 from __future__ import annotations
@@ -84,12 +84,12 @@ PLACES = [
     (REGIONS, "z3", "AstRef.__del__", 1),
     (REGIONS, "fencepost.checker.regions.search", "lift", 2),
 ]
-"""Interrupted calls: the engine's arguments, a module, a function, and the number of the call."""
+"""The calls to interrupt: engine arguments, a module, a function, and the number of the call."""
 
 
 @contextmanager
 def interrupting(module: str, name: str, count: int) -> Generator[list[int]]:
-    """Interrupts the process at the given call of a function."""
+    """Interrupts the process when a function is called for the ``count``-th time."""
     owner: Any = importlib.import_module(module)
     for part in name.split(".")[:-1]:
         owner = getattr(owner, part)

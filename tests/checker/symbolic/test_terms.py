@@ -1,4 +1,4 @@
-"""Numbers of the symbolic engines: as wide as necessary, and never narrower."""
+"""Numbers in the symbolic engines are as wide as necessary, and never narrower."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SEEDS = range(40)
 
 
 def drawn(random: Random, solver: Solver) -> tuple[Number, int]:
-    """A constant or symbolic number in a random range, and its value."""
+    """Returns a constant or symbolic number in a random range, together with its value."""
     low = random.randint(-40, 40)
     high = low + random.choice([0, 1, 7, 90])
     drawn_value = random.randint(low, high)
@@ -75,7 +75,7 @@ def test_comparisons_and_choices(seed: int) -> None:
 
 
 def test_a_counter_grows_by_a_bit() -> None:
-    """A 64-bit counter that was incremented a few times has a few bits."""
+    """A 64-bit counter that was incremented a few times needs only a few bits."""
     number: Number = 0
     for _ in range(6):
         number = terms.choose_number(terms.fresh_truth("c"), terms.added(number, 1, 64), number)

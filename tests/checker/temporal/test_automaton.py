@@ -34,7 +34,7 @@ PREDICATES = 4
 WORDS = 40
 
 Word = Sequence[Sequence[bool]]
-"""The truth of the predicates at each position."""
+"""A sequence with the truth values of the predicates at each position."""
 
 
 def accepts(automaton: Automaton, word: Word, loop: int) -> bool:
@@ -84,7 +84,7 @@ def accepts(automaton: Automaton, word: Word, loop: int) -> bool:
 
 
 def grown(random: Random, operators: int) -> Formula:
-    """A random formula with a number of operators."""
+    """Returns a random formula with the given number of operators."""
     if operators == 0:
         return Holds(random.randrange(PREDICATES))
     unary: list[Callable[[Formula], Formula]] = [
@@ -103,7 +103,7 @@ def grown(random: Random, operators: int) -> Formula:
 
 
 def drawn(random: Random) -> tuple[Word, int]:
-    """A random word, and its loop start."""
+    """Returns a random word and the position where its loop starts."""
     length = random.randint(1, 6)
     rows = [[random.random() < 0.5 for _ in range(PREDICATES)] for _ in range(length)]
     return rows, random.randrange(length)
@@ -171,7 +171,7 @@ LARGE: dict[str, tuple[Formula, bool]] = {
     "8 times eventually always": (
         _stable(P[0], 8), True),
 }  # fmt: skip
-"""Formulas, and whether they are decided."""
+"""Formulas, and whether each one is decided rather than refused."""
 
 
 @pytest.mark.parametrize("name", LARGE)

@@ -1,5 +1,5 @@
-"""A limit or a signal ends the command during the translation of a formula to an automaton; a
-formula beyond the bounds of the translation is refused.
+"""A limit or a signal ends the command while a formula is translated to an automaton, and a formula
+beyond the bounds of the translation is refused.
 """
 
 from __future__ import annotations
@@ -41,18 +41,18 @@ automaton.Work = Announced
 sys.argv[0] = "fencepost"
 entry()
 """
-"""The command without bounds on the translation, which would otherwise refuse the formula within 2
-s. It writes a line when the translation begins.
+"""Runs the command without bounds on the translation, since with them it would refuse the formula
+within 2 s. The command writes a line when the translation begins.
 """
 TIMEOUT = 2.0
 MAX_LATE = 2.0
-"""Maximum time between a stop and the end of the process, in seconds."""
+"""The maximum time between a stop and the end of the process, in seconds."""
 STOPS = {
     "timeout": (("--timeout", f"{TIMEOUT:g}s"), f"cut by --timeout {TIMEOUT:g}"),
     "SIGINT": ((), "interrupted"),
     "SIGTERM": ((), "interrupted"),
 }
-"""The options of a run, and words of the note on the undecided property."""
+"""The options of each run, and words from its note on the undecided property."""
 
 
 ENGINES = pytest.mark.parametrize("engine", ["interpreter", "local"])
@@ -91,7 +91,7 @@ def test_building_an_automaton_is_stopped(stop: str, engine: str, tmp_path: Path
 
 @ENGINES
 def test_a_refused_formula_is_to_be_split(engine: str, tmp_path: Path) -> None:
-    """No engine translates it, so no other engine is suggested."""
+    """Since no engine translates the formula, the message suggests no other engine."""
     (tmp_path / "s.fence").write_text(SPEC, encoding="utf-8")
     ran = run("check", "s.fence", "--engine", engine, folder=tmp_path)
     assert (ran.code, "F807" in ran.stderr) == (150, True)

@@ -1,6 +1,6 @@
-"""Checks exported as TLA+: the form of the modules, and refusals.
+"""The form of TLA+ modules that are exported from checks, and refusals to export.
 
-Their meaning is tested with TLC in test_tlc.
+The meaning of the modules is tested with TLC in test_tlc.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def export_of(program: Program, check: int = 0) -> Export:
 
 
 def body(module: str, name: str) -> str:
-    """The definition of a name in a module, its lines joined."""
+    """Returns the definition of a name in a module, joined into one line."""
     joined: list[str] = []
     for line in module.splitlines():
         if joined and not line:
@@ -45,13 +45,13 @@ def body(module: str, name: str) -> str:
 
 
 OPENS = ("THEN", "ELSE", "IN", "=", "=>", ":", "(", "[", ",", "|->", "/\\", "\\/", "IF")
-"""Line ends that may precede a list."""
+"""Line endings after which a list may start."""
 
 
 def out_of_column(module: str) -> list[str]:
-    """Lines that start with a conjunction or disjunction sign but belong to no list: TLA+ would
-    read the sign as an infix operator between the whole preceding and the whole following
-    expression.
+    """Returns the lines that start with a conjunction or disjunction sign but belong to no list.
+    TLA+ would read such a sign as an infix operator between the whole preceding and the whole
+    following expression.
     """
     misplaced: list[str] = []
     rows = module.splitlines()
@@ -73,7 +73,7 @@ def out_of_column(module: str) -> list[str]:
 
 
 def test_a_module_to_be_read(tmp_path: Path) -> None:
-    """With a docstring, comments, definitions, a procedure, roles, a loop and all kinds of
+    """The spec has a docstring, comments, definitions, a procedure, roles, a loop and all kinds of
     properties.
     """
     text = (GOLDEN / "little.fence").read_text(encoding="utf-8")
@@ -122,8 +122,8 @@ def test_the_page_shows_the_exported_module() -> None:
     "model", ["verification_race", "txn_two_phase", "txn_group", "txn_read_committed"]
 )
 def test_lines_are_short(model: str) -> None:
-    """Only lines with a message, which is not broken, or deeply nested lines are longer; and
-    modules are not much longer than models.
+    """Only deeply nested lines and lines with a message, which is not broken, exceed the width.
+    Modules are of limited size.
     """
     program = load(ROOT / "models" / "kafka" / f"{model}.fence")
     module = export_of(program).module
@@ -141,7 +141,7 @@ FORMS = [
     ("require x < 3 or x < 2; x = 1", "(x < 3 \\/ x < 2) = TRUE"),
     ("require exists y in 0..2: y >= x; x = 1", "(\\E y \\in 0..2 : y >= x) = TRUE"),
     ("require x < 3 and x > 0; x = 1", "/\\ x < 3 /\\ x > 0 /\\ x' = 1"),
-    # Expressions that fail, but that TLA+ would evaluate later or not at all.
+    # Expressions that may fail, which TLA+ would otherwise evaluate later or not at all.
     ("x += 1", "x' = Within(x + 1, 0..3)"),
     ("let y = first(q); x = 1", "LET v == q[1] IN /\\ Defined(v) /\\ x' = 1"),
     ("x += 1; require b; x = 0", "LET x_2 == Within(x + 1, 0..3) IN /\\ Defined(x_2) /\\ b"),
@@ -187,7 +187,7 @@ def test_quiescent_is_its_own_definition() -> None:
 
 
 def test_loops_do_not_grow_with_the_type() -> None:
-    """A loop over a set of many values is a recursive definition."""
+    """A loop over a set of many values becomes a recursive definition."""
 
     def size(top: int) -> int:
         text = (
@@ -213,7 +213,7 @@ def test_branches_do_not_double() -> None:
 
 
 def tree_of(module: str) -> str:
-    """The text of a module without its layout."""
+    """Returns the text of a module without its white space."""
     return "".join(module.split())
 
 
@@ -332,7 +332,9 @@ def test_brackets(node: Expr, text: str) -> None:
 
 
 def test_lists_are_to_the_right_of_their_signs() -> None:
-    """Every line of a conjunct is to the right of its sign, or TLA+ would end the list there."""
+    """Every line of a conjunct is to the right of its sign, or else TLA+ would end the list
+    there.
+    """
     long = [Name(f"name_{n}" * 6) for n in range(6)]
     inner = Junction("\\/", tuple(long))
     node = Junction("/\\", (Let((tree.Definition("d", (), inner),), inner), inner, X))
@@ -343,7 +345,7 @@ def test_lists_are_to_the_right_of_their_signs() -> None:
 
 
 def test_a_list_on_the_left_is_in_brackets() -> None:
-    """Otherwise the following text would belong to the last part of the list."""
+    """Without brackets, the following text would belong to the last part of the list."""
     long = Junction("/\\", tuple(Name(f"name_{n}" * 6) for n in range(6)))
     for sign in ("=>", "=", "\\in"):
         rows = lines(Infix(sign, long, X), 60)
@@ -408,7 +410,7 @@ check c_R:
 
 
 def test_a_refined_module_is_written_next_to_the_check(tmp_path: Path) -> None:
-    """Its failing steps are impossible in TLA+; all files have different names."""
+    """The refined module disables steps that would fail, and all files have different names."""
     (tmp_path / "m.fence").write_text(REFINED, encoding="utf-8")
     (tmp_path / "s.fence").write_text(REFINING, encoding="utf-8")
     ran = run("export", "s.fence", "--to", "tla", folder=tmp_path)

@@ -1,7 +1,7 @@
-"""TLC finds in exported modules what Fencepost finds in the specs.
+"""TLC finds the same in exported modules as Fencepost finds in the specs.
 
-The first line of each spec in ``specs/`` says what it tests; most of them once had a module with
-another meaning.
+The first line of each spec in ``specs/`` says what it tests. Most of these specs were once exported
+to a module with another meaning.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from fencepost.spec.elaborate.claims.program import Program, load
 
 HERE = Path(__file__).resolve().parent
 SPECS = sorted(path for path in (HERE / "specs").glob("*.fence") if "_part" not in path.stem)
-"""A file name that ends in ``_part`` is a module imported by another spec."""
+"""The specs to export. Files whose names end in ``_part`` are modules that other specs import."""
 SEEDS = (1, 2, 3)
 REFUSED = {
     "wide_machine_integers": "arithmetic on int32, since TLC's integers have 32 bits",
 }
-"""The reasons why some specs are not exported."""
+"""The reasons why some specs cannot be exported."""
 MAX_STATES = 3_000
 FOLDER = tlc_run.home()
 """The folder with TLC and its recorded answers, which do not change between runs."""
@@ -40,7 +40,7 @@ def tlc() -> tlc_run.Tlc:
 
 
 def compared(program: Program) -> list[Comparison]:
-    """The comparison of each check of a spec. TLC must agree on the exported ones."""
+    """Compares each check of a spec, and asserts that TLC agrees on the exported ones."""
     comparisons = [compare(program, check, tlc(), MAX_STATES) for check in program.checks]
     for comparison in comparisons:
         wrong = comparison.difference
@@ -64,7 +64,7 @@ def test_at_least_sixty_specs() -> None:
 
 
 def test_a_module_that_means_something_else() -> None:
-    """TLC runs the given module, and reports an error if it cannot."""
+    """TLC runs the module that it is given, and reports an error if it cannot."""
     program = loaded("var x: 0..9 = 0\naction up:\n    require x < 3\n    x += 1\nterminal: true\n")
     export = exported(prepare(program, program.checks[0], Settings(engine="interpreter")), "m")
     assert export.module.count("x < 3") == 1
