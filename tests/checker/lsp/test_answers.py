@@ -385,9 +385,7 @@ def test_folding_does_not_slow_down_with_nesting() -> None:
 
 
 def test_semantic_tokens(tmp_path: Path) -> None:
-    """The token type of a word depends on its context: the keyword `from` may be a name
-    elsewhere.
-    """
+    """The token type of a word depends on its context: here the keyword `to` names a variable."""
     text = 'enum E: A\nvar to: E = A  # "🦀" x\naction a: to = E.A\n'
     data = Opened(tmp_path, text).seen(tokens)
     line = column = 0

@@ -240,7 +240,7 @@ def test_a_label_is_shown_in_full(small: Browser, wide: Path) -> None:
 
 
 def test_no_label_leaves_the_diagram(small: Browser, tmp_path: Path) -> None:
-    """Labels of messages still in flight also stay inside, on every lifeline."""
+    """Labels of messages still in flight also stay inside the diagram, on every lifeline."""
     small.screen(800, 844)
     for roles in range(2, 7):
         sent = {
@@ -321,7 +321,9 @@ def test_injected_scripts_are_blocked(tab: Browser, page: Path) -> None:
 
 
 def test_a_large_trace_is_usable(tab: Browser, tmp_path: Path) -> None:
-    """200 steps of 40 variables: every state can be opened, and the last step is one key away."""
+    """With 200 steps of 40 variables, each state can be opened, and one key leads to the last
+    step.
+    """
     trace = tmp_path / "large.itf.json"
     trace.write_bytes(large())
     tab.open(drawn(trace))

@@ -240,7 +240,7 @@ terminal: n > 1
 
 
 def entries(folder: Path, step: int) -> dict[str, Path]:
-    """Checks a spec and returns the cache entries left by this, by the kind of their content."""
+    """Checks a spec and returns the cache entries that this leaves, by kind of content."""
     (folder / "pair.fence").write_text(PAIR.format(step=step), encoding="utf-8")
     cache = folder / f"cache-{step}"
     ran = run(*PAIR_CHECK, folder=folder, environment={"XDG_CACHE_HOME": str(cache)})

@@ -198,9 +198,7 @@ def _copies(jobs: tuple[Job, ...], count: int) -> list[Job]:
 def test_a_process_takes_several_checks(
     jobs: tuple[Job, ...], patience: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A worker process takes several checks from a long queue, and returns those that it does not
-    start.
-    """
+    """A worker takes several checks from a long queue, and returns those that it does not start."""
     monkeypatch.setattr(processes, "TURN_SECONDS", patience)
     many = _copies(jobs, 30)
 

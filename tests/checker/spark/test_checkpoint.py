@@ -103,7 +103,7 @@ def resumed(folder: Path) -> Ran:
 
 @pytest.fixture
 def copy(saved: Path, tmp_path: Path) -> Path:
-    """A copy of the saved folder that a test may change."""
+    """A copy of the saved folder, for a test to change."""
     for path in saved.rglob("*"):
         if path.is_file():
             target = tmp_path / path.relative_to(saved)
@@ -141,7 +141,7 @@ def part(folder: Path) -> Path:
 
 
 def add(folder: Path, record: bytes) -> None:
-    """Appends a record to that file, and updates the digests and the signed manifest."""
+    """Appends a record to the file of the last level, with its digest and a signed manifest."""
     path = part(folder)
     with path.open("ab") as file:
         file.write(LENGTH.pack(len(record)) + record)
@@ -191,7 +191,7 @@ def test_a_file_of_other_classes(copy: Path) -> None:
 
 @pytest.mark.parametrize("level", [3, 4, 5, 6])
 def test_states_that_are_missing_or_too_many(level: int, copy: Path) -> None:
-    """The manifest gives the number of states in each level, also inside the constraint."""
+    """The number of states inside the constraint must match the manifest at each level."""
     state = of_the_spec().encode((0, (), (), (), (), (0, 0, 0)))
     data = b"".join(word.to_bytes(8, "little") for word in state)
     add(copy, records.record(Kind.FRONTIER, level, 0, data))

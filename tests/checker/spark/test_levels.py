@@ -156,7 +156,7 @@ def test_a_problem_found_in_a_level_that_is_cut(monkeypatch: pytest.MonkeyPatch)
 def test_a_callback_of_machine_code_that_fails(
     failures: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Machine code cannot propagate an exception of its callback, and would lose a successor."""
+    """Machine code cannot propagate an exception of a callback, and would lose a successor."""
     struck = 0
     real = Callback.__call__
 

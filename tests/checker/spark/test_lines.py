@@ -27,7 +27,7 @@ class Shipped:
 
 
 def framed(file: str, text: bytes) -> bytes:
-    """Returns a line in the format that Spark delivers."""
+    """Returns a line in the format that `tasks.located` reads."""
     return tasks.APART.join((file.encode(), b"0", b"%d" % len(text), text))
 
 

@@ -98,9 +98,7 @@ class Merger:
 
 @contextmanager
 def merger_in(size: int, folder: Path) -> Generator[Merger]:
-    """Yields a merging task with tables in a folder, compressed however little their states
-    share.
-    """
+    """Yields a merging task that finds a compression plan however little its states share."""
     with pytest.MonkeyPatch.context() as patch:
         merger = Merger(size)
         patch.setenv("SPARK_LOCAL_DIRS", str(folder))

@@ -201,7 +201,7 @@ raise SystemExit(main())
 
 
 def until_loaded(process: int, library: str) -> None:
-    """Waits until a process has loaded a library, which takes long on a busy machine."""
+    """Waits until a process has loaded a library, which may take long on a busy machine."""
     maps, patience = Path(f"/proc/{process}/maps"), time.monotonic() + 60
     if not maps.exists():
         time.sleep(5.0)
@@ -436,9 +436,7 @@ invariant I: m[3] != 77
 
 
 def test_the_timeout_includes_guessing_lemmas(folder: Path) -> None:
-    """The interpreter refutes most guesses on random walks, but each state has two million
-    steps.
-    """
+    """Random walks refute most guesses, but each state of this spec has two million steps."""
     (folder / "wide.fence").write_text(WIDE, encoding="utf-8")
     started = time.process_time()
     words = ("check", "wide.fence", "--timeout", "3", "--engine", "induction")

@@ -171,7 +171,7 @@ LARGE: dict[str, tuple[Formula, bool]] = {
     "8 times eventually always": (
         _stable(P[0], 8), True),
 }  # fmt: skip
-"""Formulas, and whether each one is decided rather than refused."""
+"""Large formulas, and whether each is decided (or refused)."""
 
 
 @pytest.mark.parametrize("name", LARGE)

@@ -122,8 +122,8 @@ def test_the_page_shows_the_exported_module() -> None:
     "model", ["verification_race", "txn_two_phase", "txn_group", "txn_read_committed"]
 )
 def test_lines_are_short(model: str) -> None:
-    """Only deeply nested lines and lines with a message, which is not broken, exceed the width.
-    Modules are of limited size.
+    """Only deeply nested lines and lines with a message, which is never broken, exceed the
+    width.
     """
     program = load(ROOT / "models" / "kafka" / f"{model}.fence")
     module = export_of(program).module
@@ -332,9 +332,7 @@ def test_brackets(node: Expr, text: str) -> None:
 
 
 def test_lists_are_to_the_right_of_their_signs() -> None:
-    """Every line of a conjunct is to the right of its sign, or else TLA+ would end the list
-    there.
-    """
+    """TLA+ would end the list at a line that does not start to the right of the list's sign."""
     long = [Name(f"name_{n}" * 6) for n in range(6)]
     inner = Junction("\\/", tuple(long))
     node = Junction("/\\", (Let((tree.Definition("d", (), inner),), inner), inner, X))
