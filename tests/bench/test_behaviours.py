@@ -1,4 +1,4 @@
-"""The specs that measure liveness: each is a shipped model with edits, and loads."""
+"""Each spec that measures liveness is a shipped model with edits, and can be loaded."""
 
 from __future__ import annotations
 

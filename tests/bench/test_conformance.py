@@ -1,4 +1,4 @@
-"""A synthetic day: undamaged histories are allowed, and each kind of damage is detected."""
+"""In a synthetic day, undamaged histories are allowed, and each kind of damage is detected."""
 
 from __future__ import annotations
 
@@ -29,7 +29,8 @@ def test_the_page_has_the_measurements() -> None:
 
 def test_damage_is_detected(tmp_path: Path) -> None:
     compared = mapping()
-    # Every other history of a day of 40 is damaged; the first of them have each kind of damage.
+    # In a day of 40 histories, every other one is damaged; the first histories have each kind of
+    # damage.
     for first, count in ((0, 16), (100, 4)):
         day = [history(n, 40, 3) for n in range(first, first + count)]
         assert [entries.hurt for entries in day] == [
@@ -48,7 +49,7 @@ def test_damage_is_detected(tmp_path: Path) -> None:
 
 
 def test_four_under_way(tmp_path: Path) -> None:
-    """Requests arrive while up to four messages are in flight; the mapping has no other
+    """Requests arrive while up to four messages are in flight; the mapping is given no other
     information.
     """
     day = [history(n, 10_000, 3, under_way=4) for n in range(1, 6)]
@@ -60,7 +61,7 @@ def test_four_under_way(tmp_path: Path) -> None:
 
 
 def test_a_day_is_reproducible(tmp_path: Path) -> None:
-    """Independent of earlier runs and of their seeds."""
+    """A day does not depend on earlier runs or on their seeds."""
     paths = [write(tmp_path, 7, [history(n, 40, seed) for n in (7, 8)], 5) for seed in (3, 4)]
     (tmp_path / "again").mkdir()
     again = write(tmp_path / "again", 7, [history(n, 40, 4) for n in (7, 8)], 5)

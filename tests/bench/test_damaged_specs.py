@@ -1,6 +1,4 @@
-"""Failures that the campaign of damaged specs detects, with child processes that fail on
-purpose.
-"""
+"""The campaign of damaged specs detects failures; the child processes here fail on purpose."""
 
 from __future__ import annotations
 
@@ -32,7 +30,7 @@ KINDS = {
 
 
 def ran(body: str, patience: float) -> tuple[Row, Row]:
-    """The rows of two specs, each from a new child, since the previous one has died."""
+    """Returns the rows of two specs, each from a new child, since the previous child has died."""
     script = "import os, signal, sys, time\nfor line in sys.stdin:\n"
     script += f"""    print('{{"phase": "check"}}', flush=True)\n    {body}\n"""
     child = Child((sys.executable, "-c", script), patience)

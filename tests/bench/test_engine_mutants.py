@@ -1,4 +1,4 @@
-"""Changes to the layout and the generated code are noticed: a sample of `bench.engine_mutants`.
+"""A sample of `bench.engine_mutants`: changes to the layout and to the generated code are noticed.
 
 ``FENCEPOST_MUTANTS`` is the number of trials for each module.
 """
@@ -103,8 +103,9 @@ def test_kinds_of_changes() -> None:
 
 @pytest.fixture(scope="module")
 def sample() -> list[dict[str, Any]]:
-    """The results for a few mutants. A process with one thread forks their children, not this
-    one.
+    """Returns the results for a few mutants.
+
+    Their child processes are forked by a process with one thread, not by this process.
     """
     command = (sys.executable, "-m", "bench.engine_mutants", "sample")
     done = finished(*command, "--most", str(SAMPLE), "--controls", str(CONTROLS), patience=250)
@@ -119,7 +120,7 @@ def test_a_sample_is_noticed(sample: list[dict[str, Any]]) -> None:
     counts = (not_asked["noticed"], not_asked["changed"], not_asked["examined"])
     assert counts == ("", 0, CONTROLS)
     assert {record["module"] for record in records} == set(MODULES)
-    # If no code of the cheap part of the corpus changes, nothing can be noticed.
+    # If a mutant changes no code for the cheap part of the corpus, it cannot be noticed.
     changed = [record for record in records if record["changed"] or record["noticed"]]
     assert len(changed) > len(records) // 3
     for name in MODULES:

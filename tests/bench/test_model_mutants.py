@@ -1,4 +1,4 @@
-"""Mutation of several models: resuming a campaign, and its table."""
+"""The mutation of several models: how a campaign is resumed, and its table."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def test_a_campaign_is_resumed_and_has_a_row_for_each_change(
     begun = rows(folder, "door")
     assert len(begun) == 4
     path = folder / "results" / "door.jsonl"
-    # The campaign was interrupted while writing a line.
+    # The campaign was interrupted while it wrote a line.
     path.write_text(path.read_text(encoding="utf-8") + '{"key":', encoding="utf-8")
     assert model_mutants.main(["door", "gate"]) == 0
     every = rows(folder, "door")
@@ -111,7 +111,7 @@ def test_trials_of_an_earlier_text_are_counted_and_can_be_repeated(folder: Path)
     path.write_text(path.read_text(encoding="utf-8") + "# A remark.\n", encoding="utf-8")
     model_mutants.main(["gate"])
     (result,) = model_mutants_page.read(folder / "results", ["gate"])
-    # Nothing was tried again, and the trials belong to an earlier text than the present one.
+    # Nothing was tried again, and the trials belong to an earlier version of the text.
     assert result.earlier == 0
     (now,) = model_mutants_page.read(folder / "results", ["gate"], folder)
     assert now.earlier == len(now.rows)
@@ -193,10 +193,10 @@ def test_unnoticed_changes_are_tried_with_a_new_text(folder: Path) -> None:
     before = rows(folder, "tower")
     (left,) = (row for row in before.values() if row["fate"] == "survived")
     del before[left["key"]]
-    # Nothing is tried again with the same text.
+    # With the same text, nothing is tried again.
     model_mutants.main(["tower", "--open"])
     assert rows(folder, "tower")[left["key"]] == left
-    # Another text, whose check does not notice the change either: the earlier result stays.
+    # The check does not notice the change in another text either, so the earlier result is kept.
     path.write_text(f"{TOWER}# A remark.\n", encoding="utf-8")
     model_mutants.main(["tower", "--open"])
     still = rows(folder, "tower")[left["key"]]
@@ -233,7 +233,7 @@ def test_unnoticed_changes_are_tried_in_models_that_share_them(folder: Path) -> 
         for row in rows(folder, "door").values()
         if class_of(row, noticed) == "different" and row["file"] == "lib.fence"
     )
-    # The gate is never off, so noticing the change requires switching it.
+    # The gate is never off, so the change can only be noticed if the gate is switched.
     text = GATE.replace("times += 1", "times += 1\n    on = times < 2")
     text = text.replace("terminal: times == 3", "terminal: times == 2\ninvariant Off: times < 3")
     (folder / "gate.fence").write_text(text, encoding="utf-8")

@@ -1,4 +1,4 @@
-"""The names and addresses of machine code for a profiler."""
+"""The names and addresses of machine code are written for a profiler."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def test_addresses_of_functions(
     better: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(perf_map, "FOLDER", tmp_path)
-    # Restores the original after the test.
+    # Makes `monkeypatch` restore the original after the test.
     monkeypatch.setattr(build, "load", vars(build)["load"])
     perf_map.install()
     model = model_of(EXAMPLES[0].text)
@@ -35,7 +35,7 @@ def test_addresses_of_functions(
         symbols[name] = int(address, 16), int(size, 16)
     for name in ("expand", "merge", "examine"):
         assert symbols[f"0:{name}"][0] == code.engine.get_function_address(name)
-    # A function that only this code calls; no function overlaps another.
+    # The symbols include `emit_late`, which only this code calls; no function overlaps another.
     assert "0:emit_late" in symbols
     extents = sorted(symbols.values())
     assert all(start + size <= other for (start, size), (other, _) in pairwise(extents))

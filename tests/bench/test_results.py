@@ -1,4 +1,4 @@
-"""Bytes per state, replacement of results, and the tables and charts of measurements."""
+"""Bytes per state, the replacement of results, and the tables and charts of measurements."""
 
 from __future__ import annotations
 
@@ -16,7 +16,9 @@ SESSION = Session("searches", "2026-11-23T12:00+00:00", 0.0, 1.0)
 
 
 def search(case: str, *levels: tuple[int, float, float], note: str = "") -> Search:
-    """A search; ``levels`` are distinct states, bytes in use, and peak bytes per state."""
+    """Returns a search; each of ``levels`` is distinct states, bytes in use, and peak bytes per
+    state.
+    """
     rows = [
         {"level": n, "distinct": d, "generated": d, "seconds": 1.0, "resident": r, "most": m}
         for n, (d, r, m) in enumerate(levels, 1)

@@ -1,4 +1,4 @@
-"""The measurements of the engines with a solver, their tables, and the page."""
+"""The measurements of the engines that use a solver, their tables, and the page."""
 
 from __future__ import annotations
 

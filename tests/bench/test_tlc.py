@@ -1,4 +1,6 @@
-"""Reading TLC's output, comparing results, and the table. No TLC is needed here."""
+"""TLC's output is read, results are compared, and the table is written. These tests do not need
+TLC.
+"""
 
 from __future__ import annotations
 
@@ -66,7 +68,7 @@ TOLD = {
 
 
 def output_of(*names: str) -> str:
-    """The output of a run in the mode for tools."""
+    """Returns the output of a run in TLC's mode for tools."""
     blocks = [TOLD[name] for name in names]
     return "".join(
         f"@!@!@STARTMSG {text.partition(chr(10))[0]} @!@!@\n{text.partition(chr(10))[2]}"
@@ -238,7 +240,7 @@ def stopped(message: str | None, length: int | None) -> Answer:
         ("terminal: true", violated("Low", 3), "TLC finds a problem"),
         ("terminal: true", stopped(None, 1), "TLC finds a problem"),
         (LOW, violated("Low", 3), None),
-        # TLC reports another problem of the same depth first.
+        # TLC reports another problem at the same depth first.
         (LOW, violated("Lower", 3), None),
         (LOW, Answer("step", 1, 1, 1, 3, "Slow"), None),
         (LOW, violated("Low", 4), "lengths of the traces"),
@@ -246,7 +248,7 @@ def stopped(message: str | None, length: int | None) -> Answer:
         (LOW, Answer("ok", 4, 4, 4), "TLC finds no problem"),
         (LOW, Answer("assumption", 0, 0, None), "verdicts"),
         (LOW, stopped(None, 3), "verdicts"),
-        # TLC reports the deadlock in the last state, after the violation.
+        # TLC reports the deadlock in the last state, which comes after the violation.
         (f"{LOW}{ENDS}", violated("NoDeadlock", 4), "which problem comes first"),
         (ENDS, violated("NoDeadlock", 4), None),
         (ENDS, violated("NoDeadlock", 3), "lengths of the traces"),
@@ -255,7 +257,7 @@ def stopped(message: str | None, length: int | None) -> Answer:
         (FALSE_STEP, stopped("assertion: false", 3), "lengths of the traces"),
         (FALSE_STEP, stopped("evaluation error: false", 2), "verdicts"),
         (FALSE_STEP, stopped(None, 2), "verdicts"),
-        # TLC may check for deadlock itself, and then reports problems of the next level first.
+        # TLC may check for deadlocks itself, and then reports problems of the next level first.
         (HALTS, violated("Even", 3), None),
         (f"{HALTS}{ENDS}", violated("Even", 3), "which problem comes first"),
         # An error in an invariant that uses `enabled` is reported one level early.
@@ -278,7 +280,7 @@ def test_an_overflow_is_no_difference() -> None:
     program = loaded(COUNTER.format(more="terminal: true"))
     comparison = compare(program, program.checks[0], Overflowing("java", Path("none")), 9)
     assert comparison == Comparison(refused=BEYOND)
-    # Three states exceed a limit of two.
+    # The three states exceed a limit of two.
     few = compare(program, program.checks[0], Overflowing("java", Path("none")), 2)
     assert few == Comparison(refused="more than 2 states")
 
@@ -291,14 +293,14 @@ class Blind(Tlc):
 
 
 def test_a_reachable_is_compared_by_itself() -> None:
-    """TLC does not evaluate it in the run of the check, where it is a comment."""
+    """TLC does not evaluate a `reachable` in the run of the check, where it is a comment."""
     program = loaded(COUNTER.format(more="reachable Far: 1 // x > 5\nterminal: true"))
     comparison = compare(program, program.checks[0], Blind("java", Path("none")), 9)
     assert [run.difference for run in comparison.runs] == [None, "TLC finds no problem"]
 
 
 class Patient(Tlc):
-    """A TLC that answers for one property at a time, and reports all of them as satisfied."""
+    """A TLC that is asked about one property at a time, and reports each of them as satisfied."""
 
     def run(self, exported: Export) -> Answer:
         if len(exported.properties) > 1:
@@ -326,7 +328,7 @@ def test_formulas_are_compared_one_by_one_if_tlc_times_out() -> None:
 
 
 def test_answers_of_tlc_are_cached(tmp_path: Path) -> None:
-    """An equal module runs only once; Java is not available here for a second run."""
+    """A module that has not changed runs only once; without Java, a second run would fail here."""
     module = Export("m", "module", "configuration")
     with pytest.raises(FileNotFoundError):
         Tlc("no java", tmp_path / "none", tmp_path / "kept").run(module)

@@ -1,7 +1,7 @@
 """Every link to a section (`page.md#section`) names a heading of that page.
 
-The anchors follow GitHub's rules: lower case, punctuation removed, spaces replaced by hyphens, and
-a number added if the same heading occurs again.
+Anchors follow GitHub's rules: lower case, punctuation removed, spaces replaced with hyphens, and a
+number added if the same heading occurs again.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ HEADING = re.compile(r"^#{1,6} +(?P<title>.+?) *$", re.M)
 
 
 def anchors(text: str) -> set[str]:
-    """The anchors of the headings of a page."""
+    """Returns the anchors of the headings on a page."""
     counts: dict[str, int] = {}
     collected: set[str] = set()
     for heading in HEADING.finditer(FENCE.sub("", text)):

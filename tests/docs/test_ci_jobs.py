@@ -1,4 +1,4 @@
-"""The jobs of docs/ci.md are valid by the schemas of their systems."""
+"""The jobs in docs/ci.md are valid according to the schemas of their CI systems."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ BLOCKS = [(match["kind"], match["text"]) for match in BLOCK.finditer(PAGE.read_t
 
 
 def complaints(kind: str, text: str, folder: Path) -> str:
-    """The schema's complaints about a file; "" if it is valid."""
+    """Returns the schema's complaints about a file, or "" if the file is valid."""
     path = folder / "job.yml"
     path.write_text(text, encoding="utf-8")
     checker = (sys.executable, "-m", "check_jsonschema", "--builtin-schema")

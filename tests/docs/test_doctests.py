@@ -1,4 +1,4 @@
-"""The examples in docstrings show their actual results."""
+"""The examples in docstrings show the actual results."""
 
 from __future__ import annotations
 

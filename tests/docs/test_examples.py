@@ -61,7 +61,7 @@ VARYING = [
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A fenced block, with the prelude and the files that the blocks above it define."""
+    """A fenced block, with the prelude and the files that earlier blocks define."""
 
     page: Path
     line: int
@@ -75,7 +75,7 @@ class Block:
 
 
 def blocks(page: Path) -> Iterator[Block]:
-    """The blocks of a page with claims, in order."""
+    """Yields the blocks on a page that make a claim, in order."""
     text = page.read_text(encoding="utf-8")
     prelude = ""
     files: dict[str, str] = {}
@@ -95,7 +95,9 @@ def blocks(page: Path) -> Iterator[Block]:
 
 
 def patched(text: str, diff: str, where: str) -> str:
-    """``text`` after a change; ``@@`` separates its hunks, and each must match exactly once."""
+    """Returns ``text`` after a change; ``@@`` separates the hunks of the change, and each hunk must
+    match exactly once.
+    """
     for hunk in re.split(r"^@@\n", diff, flags=re.M):
         lines = hunk.splitlines()
         old = "".join(f"{line[1:]}\n" for line in lines if line[:1] in (" ", "-", ""))
@@ -113,7 +115,7 @@ DIAGRAMS = [block for block in BLOCKS if block.words[0] == "mermaid"]
 
 
 def run(words: list[str], folder: Path) -> tuple[int, str]:
-    """The exit code of the command, and its output without a terminal."""
+    """Returns the exit code of the command, and its output without a terminal."""
     printed = StringIO()
     with chdir(folder), redirect_stdout(printed), redirect_stderr(printed):
         code = main(words)
@@ -125,7 +127,7 @@ def indented(text: str) -> str:
 
 
 def spec_of(block: Block) -> str:
-    """The complete spec of a ``fence`` block."""
+    """Returns the complete spec of a ``fence`` block."""
     match block.words[1:2]:
         case ("check" | "error" | "refused" | "warning" | "fails" | "prelude" | "module",):
             return block.text
@@ -142,7 +144,7 @@ def spec_of(block: Block) -> str:
 
 
 def build_all(path: Path) -> list[Problem]:
-    """The warnings of a spec; raises `Rejected` if it cannot be used."""
+    """Returns the warnings of a spec; raises `Rejected` if the spec cannot be used."""
     program = load(path)
     models = [build(program, check) for check in program.checks]
     for model, check in zip(models, program.checks, strict=True):
@@ -151,7 +153,7 @@ def build_all(path: Path) -> list[Problem]:
 
 
 def problems(path: Path) -> list[Problem]:
-    """All problems of a spec."""
+    """Returns all problems of a spec."""
     try:
         return build_all(path)
     except Rejected as rejected:
@@ -160,7 +162,9 @@ def problems(path: Path) -> list[Problem]:
 
 @pytest.fixture(autouse=True)
 def terminal(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The same terminal everywhere: width, capabilities, and a machine that is fast enough."""
+    """Simulates the same terminal everywhere: its width, its capabilities, and a machine that is
+    fast enough.
+    """
     monkeypatch.setenv("COLUMNS", "100")
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.delenv("NO_COLOR", raising=False)
@@ -198,7 +202,7 @@ def test_spec(block: Block, tmp_path: Path) -> None:
 
 
 def set_up(block: Block, folder: Path) -> None:
-    """The folder as a reader of the page has it at this block."""
+    """Prepares the folder as a reader of the page has it at this block."""
     for shipped in ("models", "invariants", "docs"):
         (folder / shipped).symlink_to(ROOT / shipped)
     for name, text in block.files.items():
@@ -237,7 +241,9 @@ def test_session(block: Block, tmp_path: Path, request: pytest.FixtureRequest) -
 
 
 def steady(text: str) -> str:
-    """``text`` without parts that differ from run to run, and without spaces at line ends."""
+    """Returns ``text`` without the parts that differ from run to run, and without spaces at line
+    ends.
+    """
     for pattern, replacement in VARYING:
         text = pattern.sub(replacement, text)
     return "".join(f"{line.rstrip()}\n" for line in text.splitlines())
@@ -245,7 +251,9 @@ def steady(text: str) -> str:
 
 @pytest.mark.parametrize("block", DIAGRAMS, ids=str)
 def test_diagram(block: Block, tmp_path: Path, request: pytest.FixtureRequest) -> None:
-    """Runs the interpreter, which needs no compilation for these few thousand states."""
+    """The diagram on the page shows the trace found by the interpreter, which needs no compilation
+    for these few thousand states.
+    """
     model, check = block.words[1].removeprefix("of=").split(".")
     words = ["check", f"kafka/{model}", "--check", check, "--engine", "interpreter", "--slow"]
     run([*words, "--trace", "trace.itf.json"], tmp_path)

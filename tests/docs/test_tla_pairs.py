@@ -1,8 +1,8 @@
-"""TLC and Fencepost agree on the counts of each pair of docs/for-tla-users.md.
+"""TLC and Fencepost agree on the counts of each pair in docs/for-tla-users.md.
 
-A block ``tla`` is a module, followed after its last line by TLC's configuration, so that the block
-can be saved as one file. The spec is the next block ``fence check``. For blocks with ``orbits``,
-TLC counts orbits.
+A block ``tla`` consists of a module and, after its last line, TLC's configuration, so that the
+block can be saved as one file. The spec is the next block ``fence check``. For blocks with
+``orbits``, TLC counts orbits.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ BLOCK = re.compile(r"^```(?P<info>[^\n`]*)\n(?P<text>.*?)^```$", re.M | re.S)
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """A module of TLA+, its configuration, the corresponding spec, and the modules that it
+    """A TLA+ module, its configuration, the corresponding spec, and the modules that the spec
     imports.
     """
 
@@ -40,7 +40,7 @@ class Pair:
 
 
 def pairs() -> list[Pair]:
-    """The pairs of the page, in order."""
+    """Returns the pairs on the page, in order."""
     collected: list[Pair] = []
     tla: tuple[bool, str] | None = None
     modules: dict[str, str] = {}

@@ -1,8 +1,8 @@
-"""Docstrings, comments, messages and documentation avoid the phrases of `words.toml` and the bold
-words of `docs/glossary.md`.
+"""Docstrings, comments, messages and documentation avoid the phrases in `words.toml` and the bold
+words in `docs/glossary.md`.
 
-`words.toml` has the patterns, and the exceptions with their reasons. An exception that is no longer
-needed fails.
+`words.toml` contains the patterns, and the exceptions with their reasons. An exception that is no
+longer needed fails.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ Text: TypeAlias = tuple[int, str]
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """A forbidden phrase with the words around it."""
+    """A forbidden phrase with the words around the phrase."""
 
     file: str
     line: int
@@ -55,12 +55,14 @@ class Match:
 
 
 def blank(match: re.Match[str]) -> str:
-    """Lines to replace a block, so that the lines after it keep their numbers."""
+    """Returns as many line breaks as a block has, so that the lines after the block keep their
+    numbers.
+    """
     return "\n" * match[0].count("\n")
 
 
 def prose(source: str) -> str:
-    """The prose of a page: no fenced blocks, inline code or generated tables."""
+    """Returns the prose of a page, without fenced blocks, inline code and generated tables."""
     return INLINE_CODE.sub("`x`", GENERATED.sub(blank, FENCE.sub(blank, source)))
 
 
@@ -69,7 +71,9 @@ def is_text(node: ast.AST | None) -> bool:
 
 
 def comments(source: str) -> Iterator[Text]:
-    """The docstrings of a module, its classes, functions and attributes, and its comments."""
+    """Yields the comments of a module, and the docstrings of the module, its classes, functions and
+    attributes.
+    """
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Expr) and is_text(node.value):
             yield node.value.lineno, INLINE_CODE.sub("`x`", cleandoc(ast.literal_eval(node.value)))
@@ -79,7 +83,9 @@ def comments(source: str) -> Iterator[Text]:
 
 
 def messages(source: str) -> Iterator[Text]:
-    """The string literals of a module with more than one space, except docstrings."""
+    """Yields the string literals of a module that contain more than one space, except
+    docstrings.
+    """
     tree = ast.parse(source)
     docstrings = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
     for node in ast.walk(tree):
@@ -93,7 +99,9 @@ def messages(source: str) -> Iterator[Text]:
 
 @cache
 def retired() -> re.Pattern[str]:
-    """The words in bold in the last columns of the glossary, and their plurals."""
+    """Returns a pattern for the words in bold in the last columns of the glossary, and their
+    plurals.
+    """
     words = [
         word
         for row in (ROOT / GLOSSARY).read_text(encoding="utf-8").splitlines()
@@ -105,7 +113,7 @@ def retired() -> re.Pattern[str]:
 
 
 def matches(file: str, texts: Iterator[Text]) -> Iterator[Match]:
-    """Each forbidden phrase in some texts of a file."""
+    """Yields each forbidden phrase in some texts of a file."""
     patterns = dict(PATTERNS) if file == GLOSSARY else {**PATTERNS, RETIRED: retired()}
     for line, text in texts:
         for name, pattern in patterns.items():
@@ -133,7 +141,7 @@ def name_of(path: Path) -> str:
 
 @cache
 def all_matches() -> tuple[Match, ...]:
-    """The matches in all texts, except in files that `words.toml` excludes."""
+    """Returns the matches in all texts, except in files that `words.toml` excludes."""
     collected: list[Match] = []
     excluded = [row["file"] for row in TABLES["excluded"]]
     for path in pages():
@@ -152,7 +160,9 @@ def all_matches() -> tuple[Match, ...]:
 
 
 def empty_names(source: str) -> Iterator[str]:
-    """The empty names that a module binds by assignments and as parameters, with repetitions."""
+    """Yields the empty names that a module binds by assignments and as parameters, with
+    repetitions.
+    """
     if not EMPTY.search(source):
         return
     for node in ast.walk(ast.parse(source)):
@@ -168,7 +178,7 @@ ALLOWED = {row["name"]: row["most"] for row in TABLES["pattern"] if "most" in ro
 
 @pytest.mark.parametrize("pattern", [*PATTERNS, RETIRED])
 def test_texts_avoid_the_phrases(pattern: str) -> None:
-    """If this fails, rewrite the sentence; an exception needs a reason in `words.toml`."""
+    """If this test fails, rewrite the sentence; an exception needs a reason in `words.toml`."""
     new = [
         str(match)
         for match in all_matches()
@@ -202,7 +212,9 @@ def test_names_say_what_they_hold() -> None:
 
 @pytest.mark.parametrize("row", TABLES["pattern"], ids=lambda row: row["name"])
 def test_each_pattern_finds_its_example_everywhere(row: dict[str, str]) -> None:
-    """An offence inserted into a docstring, a comment, a message or a page is found."""
+    """A forbidden phrase is found if it is inserted into a docstring, a comment, a message or a
+    page.
+    """
     example = row["example"]
     sources = [
         comments(f'def f():\n    """{example}"""\n'),

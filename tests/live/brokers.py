@@ -1,4 +1,4 @@
-"""Real brokers on this machine, KRaft nodes from jars that Maven downloads."""
+"""Starts real brokers on this machine: KRaft nodes from jars that Maven downloads."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _taken: set[int] = set()
 
 
 def jars(release: str) -> Path:
-    """The folder with the jars of a release, which Maven downloads if necessary."""
+    """Returns the folder with the jars of a release, which Maven downloads if necessary."""
     folder = JARS / release
     if not folder.is_dir():
         partial = JARS / f".{release}.{os.getpid()}"
@@ -51,8 +51,9 @@ def jars(release: str) -> Path:
 
 
 def free_port() -> int:
-    """An unused port, below the range of ports for outgoing connections, which could take it before
-    the broker does.
+    """Returns an unused port below the range of ports for outgoing connections.
+
+    An outgoing connection could take a port in that range before the broker does.
     """
     while True:
         port = random.randrange(20_000, 32_000)
@@ -80,11 +81,12 @@ done
 
 
 class Broker:
-    """A node: broker and controller, or a second broker if ``controller`` is the first one's port.
+    """A node: a broker with a controller, or a second broker if ``controller`` is the first
+    broker's port.
 
-    A ``supervised`` broker is restarted when something kills it; `killed_by` is the command for
-    that. ``hosts`` is a file with the address of the controller under the name `CONTROLLER`, so
-    that two brokers can reach it through different addresses.
+    A ``supervised`` broker is restarted when something kills it, for example the command
+    `killed_by`. ``hosts`` is a file that contains the address of the controller under the name
+    `CONTROLLER`, so that two brokers can reach the controller through different addresses.
     """
 
     def __init__(
@@ -152,7 +154,7 @@ class Broker:
         return self.folder / "data"
 
     def start(self) -> None:
-        """Starts the process, unless it runs, and waits until it accepts requests."""
+        """Starts the process, unless it is running, and waits until the broker accepts requests."""
         if self._process is not None and self._process.poll() is None:
             return
         with (self.folder / "broker.log").open("ab") as log:
@@ -183,18 +185,18 @@ class Broker:
 
     @property
     def killed_by(self) -> str:
-        """A command that kills the broker, which is then restarted."""
+        """Returns a command that kills the broker, which is then restarted."""
         assert self._supervised
         return f"kill -KILL $(cat '{self._pid}')"
 
     def signalled_by(self, name: str) -> str:
-        """A command that sends a signal (STOP, CONT) to the process."""
+        """Returns a command that sends a signal (STOP, CONT) to the process."""
         assert self._process is not None
         assert not self._supervised
         return f"kill -{name} {self._process.pid}"
 
     def kill(self) -> None:
-        """Kills the process; a supervised one is running again on return."""
+        """Kills the process; a supervised broker is running again on return."""
         assert self._process is not None
         if not self._supervised:
             self._process.kill()
@@ -219,14 +221,14 @@ class Broker:
             self.kill()
 
     def connection(self) -> Connection:
-        """A connection, closed when the broker stops."""
+        """Opens a connection that is closed when the broker stops."""
         self._connections.append(Connection(HOST, self.port))
         return self._connections[-1]
 
 
 @contextmanager
 def running(*brokers: Broker) -> Generator[None]:
-    """Runs brokers within the block; their data is deleted afterwards."""
+    """Runs brokers within the block, and deletes their data afterwards."""
     try:
         for broker in brokers:
             broker.start()
@@ -288,7 +290,7 @@ def with_level(broker: Broker, level: int) -> Generator[None]:
 
 
 def prepared(broker: Broker, topic: str = "t", partitions: int = 2) -> Connection:
-    """A connection to a broker with a topic and a coordinator of transactions."""
+    """Returns a connection to a broker that has a topic and a coordinator of transactions."""
     connection = broker.connection()
     where = [[1]] * partitions
     accepted(connection, lambda: create_topic(topic, where))
@@ -298,7 +300,7 @@ def prepared(broker: Broker, topic: str = "t", partitions: int = 2) -> Connectio
 
 if __name__ == "__main__":
     # Downloads the files that the tests need from Maven's repository, release by release. Exit code
-    # 3: Maven cannot download them.
+    # 3 means that Maven cannot download them.
     for wanted in sys.argv[1:]:
         try:
             print(jars(wanted))

@@ -1,4 +1,4 @@
-"""Clients of real brokers, and the command-line arguments for recordings of them."""
+"""Clients of real brokers, and the command-line arguments for recording those brokers."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def address(broker: Broker) -> tuple[str, str]:
 
 
 def driven(level: int, broker: Broker, *words: str, **options: str) -> int:
-    """Drives brokers, reached through this one, by the rules of their release."""
+    """Drives a cluster, reached through this broker, by the rules of its release."""
     options_ = {"bootstrap": f"{HOST}:{broker.port}", **options}
     system = [word for name, value in options_.items() for word in ("--option", f"{name}={value}")]
     spec = str(MODELS / f"conform_answers_v{level}.fence")
@@ -39,7 +39,7 @@ def driven(level: int, broker: Broker, *words: str, **options: str) -> int:
 
 
 def led_by_a_check(check: str, first_epoch: int, broker: Broker, folder: Path) -> Path:
-    """A recording of a broker's answers along the trace of a check."""
+    """Records a broker's answers along the trace of a check, and returns the recording."""
     trace, saved = folder / f"{check}.itf.json", folder / f"{check}.jsonl"
     assert main(["check", str(CHECKS), "--check", check, "--trace", str(trace)]) == 0
     words = ("--const", f"brokers.FirstEpoch={first_epoch}", "--follow", str(trace))
@@ -49,7 +49,7 @@ def led_by_a_check(check: str, first_epoch: int, broker: Broker, folder: Path) -
 
 
 class Producer:
-    """A client that performs one operation at a time, in the protocol of a level."""
+    """A client that performs one operation at a time, using the protocol of a level."""
 
     def __init__(
         self, name: str, coordinator: Connection, leader: Connection, level: int = 2
@@ -71,7 +71,7 @@ class Producer:
         accepted(self.leader, lambda: requests.produce(*who, sequence, "t", partition, version))
 
     def commits(self, group: str, offset: int, leader: Connection | None = None) -> None:
-        """Commits an offset of a group without members."""
+        """Commits an offset for a group without members."""
         who = self.name, self.id, self.epoch
         if self.old:
             accepted(self.coordinator, lambda: group_requests.add_offsets(*who, group))
@@ -101,8 +101,8 @@ class Producer:
 
 
 def transactions_with_a_kill(broker: Broker, connection: Connection) -> None:
-    """Transactions of four producers; the broker is killed while two are being ended and two are
-    open.
+    """Runs transactions of four producers; the broker is killed while two transactions are being
+    ended and two are open.
     """
     producers = [Producer(f"k{n}", connection, connection) for n in range(4)]
     for n, producer in enumerate(producers):

@@ -1,5 +1,6 @@
-"""Determines which of the rules that changed between releases hold for a release; prints a row of
-the table in docs/kafka/rules.md: ``python -m tests.live.releases 4.3.1``.
+"""Determines which of the rules that changed between releases hold for a release.
+
+Prints a row of the table in docs/kafka/rules.md: ``python -m tests.live.releases 4.3.1``.
 """
 
 from __future__ import annotations
@@ -20,7 +21,9 @@ AT_ONCE = 200
 
 
 def began(connection: Connection, name: str, epoch: int = 0) -> int:
-    """The producer id of a fresh transactional id, which reaches its epoch by real requests."""
+    """Returns the producer id of a fresh transactional id, whose epoch is reached by real
+    requests.
+    """
     answer = accepted(connection, lambda: requests.init_producer_id(name))
     for first in range(0, epoch, AT_ONCE):
         several = range(first, min(first + AT_ONCE, epoch))
@@ -37,13 +40,15 @@ def described(connection: Connection, name: str) -> Any:
 
 
 def completed(connection: Connection, name: str) -> Any:
-    """The coordinator's description of an id after its transaction has completed."""
+    """Returns the coordinator's description of an id after the transaction of the id has
+    completed.
+    """
     until(lambda: described(connection, name).transaction_state.startswith("Complete"))
     return described(connection, name)
 
 
 def rule_answer(error: str, yes: str, no: str) -> str:
-    """The answer about a rule that an error implies."""
+    """Converts an error to the answer about a rule."""
     return {yes: "yes", no: "no"}.get(error, f"? ({error})")
 
 
@@ -56,8 +61,8 @@ def strict_marker(connection: Connection, version: int) -> str:
 
 
 def commit_after_abort(connection: Connection) -> str:
-    """KAFKA-20785: a commit after the abort of a fence gets the same answer as one with another
-    epoch.
+    """KAFKA-20785: a commit after the abort by a fence gets the same answer as a commit with
+    another epoch.
     """
     id_ = began(connection, "fenced")
     accepted(connection, lambda: requests.produce("fenced", id_, 0, 0, "t", 0))
@@ -77,7 +82,7 @@ def rotates_on_fence(connection: Connection) -> str:
 
 
 def row(release: str, folder: Path) -> dict[str, str]:
-    """The cells of a release."""
+    """Returns the cells in the row of a release."""
     broker = Broker(release, folder / release)
     cells: dict[str, str] = {}
     with running(broker):

@@ -1,5 +1,5 @@
-"""Two brokers that coordinate different transactional ids, which write to the same partitions; a
-coordinator moves meanwhile.
+"""Two brokers coordinate different transactional ids, which write to the same partitions while
+coordinators move.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ NAMES = ("c0", "c1", "c2", "c3")
 
 
 def transactions_with_moves(nodes: Nodes) -> None:
-    """Four ids write to all partitions concurrently; each coordinator moves twice, with open
+    """Lets four ids write to all partitions concurrently; each coordinator moves twice, with open
     transactions.
     """
     coordinators = {name: Coordinator(nodes) for name in NAMES}

@@ -1,4 +1,4 @@
-"""A deposed group coordinator: its broker has lost only the connection to the controller."""
+"""A group coordinator is deposed when its broker loses only the connection to the controller."""
 
 from __future__ import annotations
 
@@ -75,7 +75,9 @@ def leader(connection: Connection) -> int | None:
 
 
 def test_a_deposed_coordinator_hands_out_offsets_from_before(tmp_path: Path) -> None:
-    """docs/kafka/findings/stale_offset_fetch.md: one record is in two committed transactions."""
+    """docs/kafka/findings/stale_offset_fetch.md: one record becomes part of two committed
+    transactions.
+    """
     broker_1 = Broker(RELEASE, tmp_path / "one", hosts=hosts(tmp_path, HOST))
     broker_2 = Broker(
         RELEASE, tmp_path / "two", 2, 2, broker_1.controller, hosts=hosts(tmp_path, OTHER)
@@ -95,7 +97,7 @@ def test_a_deposed_coordinator_hands_out_offsets_from_before(tmp_path: Path) -> 
         assert leader(second) == 2
         reader = Reader("g", first)
         for producer in producers:
-            # Each transaction begins at the offset from the old coordinator.
+            # Each transaction begins at the offset that the old coordinator returns.
             assert reader.fetched("t", second) == ("NONE", -1)
             reader.joins(producer.name.encode())
             committed(reader, producer)

@@ -1,4 +1,4 @@
-"""Transactions that commit offsets of groups, on one broker with logs of several coordinators."""
+"""Transactions commit offsets of groups, on one broker with the logs of several coordinators."""
 
 from __future__ import annotations
 
@@ -29,7 +29,9 @@ def broker(tmp_path_factory: pytest.TempPathFactory) -> Generator[Broker]:
 
 
 def transactions_with_offsets(connection: Connection, level: int) -> None:
-    """Four ids and three groups at a time; the last transaction of an id has only offsets."""
+    """Lets four ids commit offsets of three groups; the last transaction of an id contains only
+    offsets.
+    """
     every = [Producer(f"v{level}-{n}", connection, connection, level) for n in range(4)]
     for turn in range(4):
         for n, producer in enumerate(every):
@@ -46,7 +48,7 @@ def transactions_with_offsets(connection: Connection, level: int) -> None:
 
 @pytest.mark.parametrize("level", [1, 2])
 def test_a_recording_of_groups(level: int, broker: Broker, tmp_path: Path) -> None:
-    """Each history is judged separately: ids share data partitions, but have different
+    """Each history is judged separately: the ids share data partitions, but have different
     coordinators.
     """
     with with_level(broker, level):
@@ -61,7 +63,7 @@ def test_a_recording_of_groups(level: int, broker: Broker, tmp_path: Path) -> No
 
 
 class Reader:
-    """The only member of a group, and the answers of the group's coordinator about its offsets."""
+    """The only member of a group, which asks the coordinator of the group for offsets."""
 
     def __init__(self, group: str, connection: Connection) -> None:
         self.group, self.connection = group, connection
@@ -79,7 +81,7 @@ class Reader:
         assert self.connection.error(self.connection.ask(synced)) == "NONE"
 
     def fetched(self, topic: str, at: Connection | None = None) -> tuple[str, int]:
-        """The error and the stable offset."""
+        """Returns the error and the stable offset."""
         asked = at or self.connection
         answer = asked.ask(group_requests.fetch_offset(self.group, topic))
         error = asked.error(answer)
@@ -88,7 +90,9 @@ class Reader:
         return error, -1
 
     def commit(self, producer: Producer, topic: str, offset: int) -> Callable[[], str]:
-        """A TxnOffsetCommit of the open transaction; calling the result sends it."""
+        """Prepares a TxnOffsetCommit for the open transaction; calling the result sends the
+        request.
+        """
         request = group_requests.commit_offset(
             producer.name, producer.id, producer.epoch,
             self.group, self.member, self.generation, topic, offset, 3 if producer.old else 5,
@@ -102,7 +106,9 @@ class Reader:
 def test_a_late_offset_commit_of_an_aborted_transaction(
     level: int, answered: str, offset: int, broker: Broker
 ) -> None:
-    """docs/kafka/findings/late_commit_skips_input.md: with V1 it becomes part of the next one."""
+    """docs/kafka/findings/late_commit_skips_input.md: with V1, the commit becomes part of the next
+    transaction.
+    """
     with with_level(broker, level):
         connection = broker.connection()
         reader = Reader(f"late-{level}", connection)
@@ -135,7 +141,7 @@ def lines_of(folder: Path) -> list[dict[str, Any]]:
 
 
 def only(folder: Path, names: str, out: Path) -> Path:
-    """Writes the histories with these prefixes of transactional ids to one file."""
+    """Writes the histories whose transactional ids have these prefixes to one file."""
     lines = lines_of(folder)
     ids = {line["producer_id"] for line in lines if line.get("id", "").startswith(names)}
     out.with_suffix(".jsonl").write_text(

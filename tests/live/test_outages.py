@@ -1,5 +1,5 @@
 """Faults of brokers while they are driven: kills, stops, and starts from states that were written
-into their log; and the last epochs, reached by real requests.
+into their log; also the last epochs, reached by real requests.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ def init(epoch: int) -> dict[str, Any]:
 
 
 HISTORIES = (
-    # The last epoch is in no record (KAFKA-20357), whereas the broker remembers the batches.
+    # No record contains the last epoch (KAFKA-20357), but the broker remembers the batches.
     [produce(0), end(0, 0), {"kind": "killed"}, produce(0), end(0, 0), init(0)],
-    # The commit at the last epoch takes a new id, which a prepared abort already has.
+    # The commit at the last epoch takes a new id, which a prepared abort already uses.
     [put("Ongoing", 32766, [0], False), end(0, 32766), end(0, 32766), end(1, 0)],
     [put("PrepareAbort", 32767, [0, 1], True), end(0, 32766, False), end(1, 0, False)],
 )
@@ -64,7 +64,7 @@ def test_a_broker_continues_from_written_states(tmp_path: Path) -> None:
     with running(broker):
         words = ("--follow", str(wanted), "--record", str(saved))
         assert driven(2, broker, *words, kill=broker.killed_by) == 0
-        # The last epochs once more, by 32,765 real requests.
+        # Reaches the last epochs once more, by 32,765 real requests.
         last = led_by_a_check("last_epoch", 32765, broker, tmp_path)
     answers = [
         f"{line['error']} {line['id']}" if line.get("id", 0) > 0 else line["error"]

@@ -1,5 +1,7 @@
-"""One broker: a walk for each ``transaction.version``, the trace of a check, and a recording with a
-kill. ``.ci/live short`` runs this.
+"""Tests with one broker: a walk for each ``transaction.version``, the trace of a check, and a
+recording with a kill.
+
+``.ci/live short`` runs these tests.
 """
 
 from __future__ import annotations
@@ -54,7 +56,7 @@ def test_where_a_check_leads(broker: Broker, tmp_path: Path) -> None:
 
 
 def same_files(first: Path, second: Path) -> None:
-    """Requires that two recordings are equal, file by file."""
+    """Checks that two recordings are equal, file by file."""
     names = sorted(path.name for path in first.iterdir())
     assert names == sorted(path.name for path in second.iterdir())
     for name in names:
@@ -62,8 +64,9 @@ def same_files(first: Path, second: Path) -> None:
 
 
 def test_a_recording_with_a_kill(broker: Broker, tmp_path: Path) -> None:
-    """Recorded from the broker, and from its files after its end; its log exceeds the default fetch
-    size of the client library.
+    """The broker is recorded while it runs, and from its files after it has ended.
+
+    Its log exceeds the default fetch size of the client library.
     """
     connection = prepared(broker)
     for _ in range(2):

@@ -1,6 +1,6 @@
-"""Recordings of a partition without a leader, against the rules of the models.
+"""Recordings of a partition without a leader are compared with the rules of the models.
 
-Requires Java and Maven; ``.ci/live`` runs this.
+The tests need Java and Maven; ``.ci/live`` runs them.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from fencepost.checker.systems.kafka.requests import Connection
 
 
 def without_a_leader(release: str, folder: Path, completes: bool) -> Path:
-    """A recording of two brokers; the leader of t-0 is down while its transaction ends."""
+    """Records two brokers; the leader of t-0 is down while a transaction of that partition ends."""
     first = Broker(release, folder / "one")
     second = Broker(release, folder / "two", number=2, controller=first.controller)
     with running(first, second):
@@ -44,7 +44,7 @@ def without_a_leader(release: str, folder: Path, completes: bool) -> Path:
 
 
 def leaderless(connection: Connection, topic: str) -> bool:
-    """Whether the broker has no leader for the topic's first partition."""
+    """Checks whether the broker has no leader for the topic's first partition."""
     answer: Any = connection.ask(requests.metadata(topic))
     partitions = answer.topics[0].partitions
     return bool(partitions and partitions[0].leader_id < 0)
@@ -56,8 +56,10 @@ def leaderless(connection: Connection, topic: str) -> bool:
 def test_a_marker_without_a_leader(
     release: str, completes: bool, code: int, tmp_path: Path
 ) -> None:
-    """4.4.0 assumes that the marker was written: the transaction is complete, and a committed
-    record is aborted with the next one. The rule of 4.2.0 forbids that.
+    """Release 4.4.0 assumes that the marker was written.
+
+    The transaction is complete, and a committed record is aborted with the next transaction. The
+    rule of 4.2.0 forbids that.
     """
     recording = without_a_leader(release, tmp_path, completes)
     assert conformed(2, "r4_2_0_outages", recording) == code

@@ -1,4 +1,4 @@
-"""Regression specs from random generation: each once revealed a bug, and states its right
+"""Regression specs from random generation: each spec once revealed a bug, and states its right
 result.
 """
 

@@ -1,5 +1,5 @@
-"""The variety of random specs: every node of the core, and types of every shape inside each
-other.
+"""The variety of random specs: they contain every node of the core, and types of every shape inside
+each other.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ GROWN = {
 
 
 def features(model: ir.Model) -> Iterator[str]:
-    """The features of a model."""
+    """Yields the features of a model."""
     for variable in model.variables:
         yield from _nested(variable.type)
         if bits(variable.type) > 64:
@@ -98,7 +98,7 @@ def features(model: ir.Model) -> Iterator[str]:
 
 
 def _nested(kind: Type) -> Iterator[str]:
-    """The shapes inside a type, each with the enclosing one."""
+    """Yields each shape inside a type together with the shape around it."""
     inside: tuple[Type, ...] = ()
     match kind:
         case Record(fields=fields):
@@ -120,7 +120,7 @@ def _nested(kind: Type) -> Iterator[str]:
 
 @cache
 def counted(generator: str) -> Counter[str]:
-    """For each feature, the number of random specs of a generator with it."""
+    """Counts, for each feature, the random specs of a generator that have the feature."""
     counts: Counter[str] = Counter()
     for seed in range(SEEDS[generator]):
         try:

@@ -1,4 +1,6 @@
-"""The oracle for temporal properties in `tests.naive`, compared with answers by hand."""
+"""The oracle for temporal properties in `tests.naive` is compared with answers worked out by
+hand.
+"""
 
 from __future__ import annotations
 
@@ -50,7 +52,6 @@ property P: {3}
     ],
 )
 def test_answers_of_the_oracle(fairness: tuple[str, str, str], formula: str, verdict: str) -> None:
-    """Answers worked out by hand."""
     assert truth_of(behaviour_run(LOOP.format(*fairness, formula))) == verdict
 
 
@@ -73,7 +74,7 @@ def test_the_oracle_refuses_other_lassos() -> None:
             continue
         graph, states, loop = graph_of(spec.model), lasso.states, lasso.loop
         assert wrong_lasso(spec.model, graph, formula_of(spec), states, loop) is None
-        # The lasso ends elsewhere, begins elsewhere, or violates something else.
+        # The wrong lasso ends elsewhere, begins elsewhere, or violates something else.
         for others, formula in (
             (states[:-1], formula_of(spec)),
             (states[1:], formula_of(spec)),

@@ -1,4 +1,4 @@
-"""Random specs: each elaborates, runs deterministically, and can be reported."""
+"""Each random spec elaborates, runs deterministically, and can be reported."""
 
 from __future__ import annotations
 
@@ -54,13 +54,13 @@ def test_makes_well_formed_models(text: str) -> None:
 
 
 def test_fails_in_every_kind_of_place() -> None:
-    """Every verdict occurs, and evaluation errors in every place where they are possible."""
+    """Every verdict occurs, and evaluation errors occur in every place where they are possible."""
     verdicts, places = growth(range(FIXED))
     wanted = {*PROPERTIES, "assume", "initially", "initial value", "where of an initial value"}
     wanted |= {"guard", "choice", "send", "change", "ghost change", LOOKED_AT}
     assert wanted - set(places) == set()
     assert {item.value for item in Verdict} - set(verdicts) == set()
-    # Most specs are searched past their first error.
+    # Most specs are searched beyond their first error.
     assert sum(verdicts.values()) == FIXED
     assert FIXED / 8 < verdicts["error"] < FIXED / 3
     assert verdicts["ok"] > FIXED / 8
@@ -75,7 +75,7 @@ def test_runs_the_same_way_twice(text: str) -> None:
 
 
 def unplaced(seen: Observed) -> Observed:
-    """The observation without positions in the text."""
+    """Returns the observation without positions in the text."""
     return replace(
         seen,
         findings=tuple(
@@ -134,7 +134,7 @@ def test_can_be_reported(text: str) -> None:
 
 
 def rendered(document: TraceDocument) -> tuple[str, ...]:
-    """A trace in every format."""
+    """Returns a trace in every format."""
     page = Page()
     write_trace(page, document)
     forms = (html(document), mermaid(document), dot(document), dumps(trace_json(document)))
@@ -142,8 +142,9 @@ def rendered(document: TraceDocument) -> tuple[str, ...]:
 
 
 def assert_all_needed(finding: Finding, why: Causes) -> None:
-    """Requires that the end of a shortest trace depends on all its steps: a step without influence
-    on it, direct or indirect, could be left out.
+    """Checks that the end of a shortest trace depends on all its steps.
+
+    A step that does not influence the end, directly or indirectly, could be left out.
     """
     if finding.property is None:
         return
@@ -154,8 +155,10 @@ def assert_all_needed(finding: Finding, why: Causes) -> None:
 @random
 @given(specs())
 def test_the_causes_of_a_step_suffice(text: str) -> None:
-    """The causes of a step, direct and indirect, suffice to reach it, and it has the same effect
-    then. Channels are excluded, because leaving out a receive may leave too little room.
+    """The direct and indirect causes of a step suffice to reach the step, which then has the same
+    effect.
+
+    Models with channels are skipped, because leaving out a receive may leave too little room.
     """
     for model in (run.model for run in runs_of(text)):
         if any(variable.kind == "channel" for variable in model.variables):
@@ -171,7 +174,9 @@ def test_the_causes_of_a_step_suffice(text: str) -> None:
 
 
 def wandering(runner: Runner, most: int) -> list[Step]:
-    """A walk through a model; now and then it takes the last of the enabled steps."""
+    """Returns a walk through a model that takes varying enabled steps, preferably ones that change
+    the state.
+    """
     steps: list[Step] = []
     for turn in range(most):
         state = steps[-1].state if steps else None
@@ -187,7 +192,7 @@ def wandering(runner: Runner, most: int) -> list[Step]:
 
 
 def closure(needs: Sequence[Sequence[int]], start: Sequence[int]) -> set[int]:
-    """The positions in ``start`` and all their causes, direct and indirect."""
+    """Returns the positions in ``start`` and all their causes, direct and indirect."""
     reached: set[int] = set()
     waiting = list(start)
     while waiting:
@@ -199,7 +204,9 @@ def closure(needs: Sequence[Sequence[int]], start: Sequence[int]) -> set[int]:
 
 
 def same_effect(runner: Runner, steps: Sequence[Step], kept: Sequence[int]) -> bool:
-    """Whether the kept steps can be taken, and the last one has the same effect there."""
+    """Checks whether the kept steps can be taken, and whether the last one then has the same
+    effect.
+    """
     state = steps[0].state
     for position in kept:
         assert state is not None
@@ -229,7 +236,9 @@ def same_effect(runner: Runner, steps: Sequence[Step], kept: Sequence[int]) -> b
 
 
 def everything(kind: Type, value: Value, path: tuple[int, ...] = ()) -> set[object]:
-    """The values at the leaves of a value, below keys of maps and fields of records."""
+    """Returns the values at the leaves of a value, below the keys of maps and the fields of
+    records.
+    """
     match kind, value:
         case types.Map(value=inner), tuple():
             parts = [(n, inner, item) for n, item in enumerate(value)]
@@ -243,5 +252,5 @@ def everything(kind: Type, value: Value, path: tuple[int, ...] = ()) -> set[obje
 
 
 def leaves(kind: Type, old: Value, new: Value) -> set[object]:
-    """The changed leaves."""
+    """Returns the leaves that changed."""
     return everything(kind, new) - everything(kind, old)

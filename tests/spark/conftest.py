@@ -1,4 +1,4 @@
-"""Fixtures of all tests on clusters."""
+"""Fixtures for all tests on clusters."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from tests.support.spread import compressed_from
 
 @pytest.fixture(autouse=True)
 def compressed() -> Generator[None]:
-    """Tables start with whole states, and are compressed during most of these searches."""
+    """Tables start with whole states, and are compressed in the course of most of these
+    searches.
+    """
     with compressed_from(60):
         yield

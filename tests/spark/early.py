@@ -1,4 +1,6 @@
-"""The command with an engine `spark` that hands the search to the cluster after the first level."""
+"""Runs the command with an engine `spark` that hands the search to the cluster after the first
+level.
+"""
 
 from __future__ import annotations
 

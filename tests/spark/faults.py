@@ -1,6 +1,6 @@
 """Task functions that fail once, as replacements for the real ones.
 
-Each takes a file that it creates when it fails, and the level at which it fails.
+Each function takes a file, which it creates when it fails, and the level at which it fails.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def once(done: Path) -> bool:
-    """Whether this is the first call with this file, which it creates."""
+    """Checks whether this is the first call with this file, and creates the file."""
     try:
         done.touch(exist_ok=False)
     except FileExistsError:
@@ -42,7 +42,7 @@ def fails_when_merged(
     partition: int,
     blobs: Iterable[bytes],
 ) -> Iterator[bytes]:
-    """Merges, puts the table back, and then fails."""
+    """Merges, puts the table back, and then fails at the given level."""
     yield from tasks.merge(shipped, order, accounts, partition, blobs)
     if order.level == level and once(done):
         raise RuntimeError("failed after merging")
@@ -51,7 +51,7 @@ def fails_when_merged(
 def always_fails(
     shipped: Shipped, order: Order, accounts: Accounts, partition: int, blobs: Iterable[bytes]
 ) -> Iterator[bytes]:
-    """Every attempt fails."""
+    """Fails in every attempt."""
     yield from tasks.merge(shipped, order, accounts, partition, blobs)
     raise RuntimeError("there is no luck")
 
@@ -65,7 +65,7 @@ def dies_while_merging(
     partition: int,
     blobs: Iterable[bytes],
 ) -> Iterator[bytes]:
-    """The process ends in the middle of merging."""
+    """Ends the process in the middle of merging."""
 
     def interrupted_input() -> Iterator[bytes]:
         for number, data in enumerate(blobs):
@@ -85,7 +85,7 @@ def reads_less(
     partition: int,
     blobs: Iterable[bytes],
 ) -> Iterator[bytes]:
-    """The input of the task ends early, as if Spark had aborted it."""
+    """Ends the input of the task early, as if Spark had aborted the task."""
     all_blobs = list(blobs)
     if order.level == level and once(done):
         all_blobs = all_blobs[:-1]
@@ -111,7 +111,7 @@ def is_slow(
     partition: int,
     blobs: Iterable[bytes],
 ) -> Iterator[bytes]:
-    """One task of each level waits after taking its table, so that a second attempt starts."""
+    """Makes one task of each level wait after taking its table, so that a second attempt starts."""
     merged = tasks.merge(shipped, order, accounts, partition, blobs)
     slow = partition == 0 and once(done.with_name(f"{done.name}-{order.level}"))
     for number, data in enumerate(merged):
@@ -121,13 +121,13 @@ def is_slow(
 
 
 def parent(process: int) -> int:
-    """The parent process id of a process."""
+    """Returns the id of the parent of a process."""
     stat = Path(f"/proc/{process}/stat").read_text(encoding="utf-8")
     return int(stat.rpartition(")")[2].split()[1])
 
 
 def origin(_: object) -> str:
-    """The engine's source file on an executor."""
+    """Returns the source file of the engine on an executor."""
     return str(tasks.__file__)
 
 
@@ -148,7 +148,7 @@ def kills_its_executor_while_saving(
 def kills_its_executor_judging(
     done: Path, shipped: Broadcast[judging.Task], rows: Iterable[Row]
 ) -> Iterator[Row]:
-    """Kills the executor after some histories are judged."""
+    """Kills the executor after it has judged some histories."""
     for row in judging.judged(shipped, rows):
         yield row
         if once(done):

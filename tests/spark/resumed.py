@@ -1,6 +1,6 @@
-"""A search that saves every level, as a separate process: ``FOLDER HOW SPEC CHECK``.
+"""Saves every level of a search in a separate process: ``FOLDER HOW SPEC CHECK``.
 
-HOW is ``checkpoint`` or ``resume``. Prints the representation of the result.
+HOW is ``checkpoint`` or ``resume``. The program prints the representation of the result.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ EVERY_LEVEL = (*SETTINGS, ("spark.fencepost.checkpointSeconds", "0"))
 
 
 def saved(run: Run, folder: str, how: str, partitions: int = 3) -> Observed:
-    """The result of a saved or resumed run."""
+    """Returns the result of a saved or resumed run."""
     run = replace(run, saving=Saving(folder, how == "resume"))
     return run.by(Spark(Cluster(HERE, partitions, EVERY_LEVEL), from_level(2)))
 
 
 def outcome_of(run: Run, saving: Saving) -> Outcome:
-    """The outcome of a saved or resumed run."""
+    """Returns the outcome of a saved or resumed run."""
     return replace(run, saving=saving).outcome(Spark(Cluster(HERE, 3, EVERY_LEVEL), from_level(2)))
 
 

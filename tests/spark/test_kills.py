@@ -1,4 +1,4 @@
-"""Spark processes killed at any moment: Spark runs their tasks again, or gives up."""
+"""Processes of Spark are killed at any moment: Spark runs their tasks again, or gives up."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ EARLY = (sys.executable, "-m", "tests.spark.early")
 
 
 def counted(output: str) -> object:
-    """The counts and verdicts of a report, without times."""
+    """Returns the counts and verdicts of a report, without times."""
     kept = ("name", "verdict", "distinct", "generated", "depth", "as_expected")
     return [[check[name] for name in kept] for check in json.loads(output)["checks"]]
 
 
 def words(master: str) -> tuple[str, ...]:
-    """The command that runs one check on a cluster."""
+    """Returns the command line that runs one check on a cluster."""
     return (
         "check", str(SPEC), "--check", "three", "--engine", "spark", "--master", master,
         "--spark-conf", "spark.ui.enabled=false", "--format", "json",

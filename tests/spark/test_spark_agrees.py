@@ -1,8 +1,8 @@
 """The engine spark gives the results of the engine local with any number of partitions.
 
-``FENCEPOST_SPARK_CHECKS`` is a number of checks per model, each searched with 1, 2 and 7
-partitions. Without it, a third of the models and an eighth of the examples are searched;
-``FENCEPOST_TURNS=all`` takes all.
+``FENCEPOST_SPARK_CHECKS`` is a number of checks per model, each of which is searched with 1, 2 and
+7 partitions. Without it, a third of the models and an eighth of the examples are searched; with
+``FENCEPOST_TURNS=all``, all of them are.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ MAX_STATES = 300_000 if MANY else 20_000
 
 
 def assert_agrees(run: Run, partitions: int, details: str) -> None:
-    """Both engines must give the same result."""
+    """Checks that both engines give the same result."""
     wanted = run.by(Local())
     level = max(1, len([size for size in wanted.levels if size]) - LEVELS)
     assert_same(
@@ -41,7 +41,7 @@ def assert_agrees(run: Run, partitions: int, details: str) -> None:
 
 
 def partitions_of(number: int) -> int:
-    """One of the numbers of partitions."""
+    """Returns one of the numbers of partitions."""
     return PARTITIONS[number % len(PARTITIONS)]
 
 
@@ -49,7 +49,7 @@ def partitions_of(number: int) -> int:
     ("example", "partitions"),
     [
         pytest.param(example, partitions_of(number), id=example.name)
-        # Half of the examples are in the rows `spark` of `checker/test_agreement`.
+        # The rows `spark` of `checker/test_agreement` contain half of the examples.
         for number, example in turn([*enumerate(EXAMPLES)], 1, 8)
     ],
 )
@@ -66,7 +66,7 @@ def test_examples(example: Example, partitions: int) -> None:
     ],
 )
 def test_refinements(name: str, partitions: int, tmp_path: Path) -> None:
-    """Executors also check steps against another module."""
+    """Executors also check whether steps are steps of another module."""
     abstract, text, _ = REFINEMENTS[name]
     model = model_of(tmp_path, abstract, text)
     chosen = frozenset(n for n, prop in enumerate(model.properties) if prop.kind.selectable)
@@ -75,7 +75,9 @@ def test_refinements(name: str, partitions: int, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("limits", [Limits(), Limits(max_states=10**8)])
 def test_a_limit_and_a_constraint(limits: Limits) -> None:
-    """A deadlock at the end, a limit beyond the search, and a constraint without effect."""
+    """The spec ends in a deadlock, its limit is beyond the search, and its constraint has no
+    effect.
+    """
     run = run_of(
         "var m: map[0..3, bool] = [false for k in 0..3]\n"
         "action up(k in 0..3):\n    require not m[k]\n    m[k] = true\n"
@@ -87,7 +89,9 @@ def test_a_limit_and_a_constraint(limits: Limits) -> None:
 
 
 def some_checks() -> list[ShippedCheck]:
-    """The first checks of every model that are neither slow nor large; of ports, only two."""
+    """Returns the first checks of every model that are neither slow nor large; of the ports, only
+    two are included.
+    """
     return [
         check
         for path in MODELS

@@ -1,4 +1,4 @@
-"""The engine in the command and in the Python interface."""
+"""The engine spark in the command and in the Python interface."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SET = [word for name, value in SETTINGS for word in ("--spark-conf", f"{name}={v
 
 
 def figures(text: str) -> list[dict[str, object]]:
-    """A report without the values that vary between runs."""
+    """Returns the checks of a report without the values that vary between runs."""
     checks: list[dict[str, object]] = json.loads(text)["checks"]
     varying = ("engine", "seconds", "states_per_second", "peak_bytes", "workers")
     return [{k: v for k, v in check.items() if k not in varying} for check in checks]

@@ -1,5 +1,5 @@
 # pyright: basic
-"""Recordings compared on local clusters: results and reports equal those without Spark."""
+"""Comparing recordings on local clusters gives the same results and reports as without Spark."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ def words(master: str, settings: tuple[tuple[str, str], ...]) -> tuple[str, ...]
     return ("--engine", "spark", "--master", master, *options)
 
 
-# So that files of some size are read in several blocks.
+# Makes Spark read larger files in several blocks.
 IN_BLOCKS = (*SETTINGS, ("spark.sql.files.maxPartitionBytes", "100k"))
 ON_SPARK = words(HERE, IN_BLOCKS)
 
 
 def both(folder: Path, *arguments: str, mapping: str = "map.fence") -> tuple[Ran, Ran]:
-    """The command without Spark, and with it."""
+    """Runs the command without Spark and with it."""
     plain = run("conform", mapping, *arguments, folder=folder)
     return plain, run("conform", mapping, *arguments, *ON_SPARK, folder=folder)
 
@@ -59,7 +59,7 @@ def test_the_toy(tmp_path: Path) -> None:
 
 
 def test_lines_that_cannot_be_read(tmp_path: Path) -> None:
-    """Each unreadable line is located, and other lines are judged, as without Spark."""
+    """Each unreadable line is located, and the other lines are judged, as without Spark."""
     folder = folder_with(tmp_path)
     for n, (line, _) in enumerate(DAMAGE.values()):
         (folder / f"{n:02}.jsonl").write_bytes(TEXT.encode() + b" \n" + line + TEXT.encode())
@@ -75,7 +75,7 @@ def test_lines_that_cannot_be_read(tmp_path: Path) -> None:
 def test_lines_that_spark_skips_are_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Hadoop skips lines beyond a limit, and Spark the rest of a broken file."""
+    """Hadoop skips lines beyond a limit, and Spark skips the rest of a broken file."""
     monkeypatch.setattr(files, "MAX_HELD", 1 << 12)
     folder = folder_with(tmp_path)
     whole = TEXT.encode()
@@ -133,7 +133,9 @@ input stalled(client: client) from server: m.Server.expire
 
 
 def test_lines_assigned_by_other_lines(tmp_path: Path) -> None:
-    """If one field names one history and another names two, lines with neither belong to none."""
+    """Other lines assign lines without the key, as without Spark; a field that belongs to two
+    histories assigns a line to neither.
+    """
     folder = folder_with(tmp_path, BY)
     keys: list[int | str] = [3, -20, -3, "b", "3", 10, "ä", 10**40]
     lines: list[dict[str, Any]] = []
@@ -155,7 +157,7 @@ def test_lines_assigned_by_other_lines(tmp_path: Path) -> None:
 
 
 def test_tables(tmp_path: Path) -> None:
-    """Parquet as input and as output."""
+    """Parquet serves as input and as output."""
     folder = folder_with(tmp_path)
     (folder / "r.jsonl").write_text(TEXT, encoding="utf-8")
     spark = SparkSession(session.connect(Cluster(HERE, None, IN_BLOCKS)))

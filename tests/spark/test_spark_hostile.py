@@ -1,6 +1,6 @@
 # pyright: basic
-"""Recordings for Spark that are not regular files, are too large or damaged, or vanish before they
-are read: each is a problem, as without Spark.
+"""Recordings that are not regular files, are too large or damaged, or vanish before they are read
+are problems with Spark, as they are without it.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ def _no_gzip(path: Path) -> None:
 
 
 def _broken_member(path: Path) -> None:
-    """The broken last member has the size of the first."""
+    """Writes a broken last member that has the same size as the first one."""
     member = gzip.compress(TEXT.encode())
     path.write_bytes(member + member[:10] + b"\xff" * 40 + member[50:])
 
 
 def _long_line(path: Path) -> None:
     path.touch()
-    # A sparse file occupies no disk blocks.
+    # A sparse file occupies no blocks on the disk.
     os.truncate(path, ZEROS)
 
 
@@ -68,7 +68,7 @@ DAMAGED: dict[str, tuple[str, Callable[[Path], None]]] = {
 
 
 def messages(ran: Ran, name: str) -> list[str]:
-    """The messages about a file."""
+    """Returns the error messages about a file."""
     return [line for line in ran.stderr.splitlines() if line.startswith("error") and name in line]
 
 
@@ -111,7 +111,7 @@ def test_a_file_that_is_damaged(name: str, tmp_path: Path, monkeypatch: pytest.M
 def test_a_file_that_vanishes(
     name: str, late: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The file vanishes after listing, or after Spark has planned to read it."""
+    """The file vanishes after the files are listed, or after Spark has planned to read the file."""
     folder = folder_with(tmp_path)
     (folder / "a.jsonl").write_text(TEXT, "utf-8")
     text = TEXT.encode()

@@ -1,6 +1,6 @@
-"""All values of a symbolic constant, searched on the cluster: the same regions as `local`.
+"""A search of all values of a symbolic constant on the cluster finds the same regions as `local`.
 
-``FENCEPOST_SPARK_CHECKS`` selects all specs, with 1, 2 and 7 partitions.
+With ``FENCEPOST_SPARK_CHECKS``, all specs are searched with 1, 2 and 7 partitions.
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ VERIFICATION = ROOT / "models/kafka/verification_race.fence"
 
 
 def levels(folder: Path) -> int:
-    """The number of saved levels."""
+    """Returns the number of saved levels."""
     return len([*folder.glob("manifest-*.json")])
 
 
@@ -50,7 +50,7 @@ def test_a_killed_driver(path: Path, name: str, partitions: int, tmp_path: Path)
     assert_same(wanted, saved(run, str(tmp_path), "resume", partitions), "resumed")
     assert levels(tmp_path) > before
     assert not (tmp_path / "states-000009-left").exists()
-    # Another run resumes from the last level.
+    # Another run resumes from the last saved level.
     assert_same(wanted, saved(run, str(tmp_path), "resume", 1), "resumed again")
 
 
@@ -87,8 +87,8 @@ def test_a_damaged_checkpoint(tmp_path: Path) -> None:
 
 
 def test_the_signature_of_a_checkpoint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Another key is refused unless it is accepted explicitly; no setting of Spark contains the
-    key.
+    """A checkpoint signed with another key is refused unless it is accepted explicitly; no setting
+    of Spark contains the key.
     """
     folder = str(tmp_path / "saved")
     run = run_of(TWO_PHASES, "three")
@@ -106,7 +106,8 @@ def test_the_signature_of_a_checkpoint(tmp_path: Path, monkeypatch: pytest.Monke
     with pytest.raises(Rejected, match=r"F035.*it was not signed with the key of this user"):
         saved(run, folder, "resume")
     for depth, unsigned in ((6, True), (7, False)):
-        # At the second resumption the checkpoint has this key's signature, but the mark stays.
+        # When the search is resumed a second time, the checkpoint is signed with this key, but the
+        # mark stays.
         start = outcome_of(run.within(depth=depth), Saving(folder, True, unsigned=unsigned)).resumed
         assert start is not None
         assert not start.signed

@@ -1,4 +1,4 @@
-"""The state graph written by ``--save-states``, read back with Spark."""
+"""The state graph that ``--save-states`` writes is read back with Spark."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ var by_point: map[Point, bool] = [false for p in Point]
 
 
 def saved(run: Run, folder: Path, engine: Spark | None = None) -> Outcome:
-    """The outcome of a run that writes its state graph to ``folder/graph``."""
+    """Returns the outcome of a run that writes its state graph to ``folder/graph``."""
     cluster = Cluster(HERE, 3, SETTINGS, states=str(folder), title="graph")
     engine = engine or Spark(cluster, from_level(2))
     outcome = run.outcome(engine)
@@ -66,13 +66,13 @@ SHARED = Cluster(HERE, None, SETTINGS)
 
 
 def table(folder: Path, name: str, cluster: Cluster = SHARED) -> DataFrame:
-    """A table that was written to a folder."""
+    """Reads a table that was written to a folder."""
     spark = SparkSession(session.connect(cluster))
     return spark.read.parquet(str(folder / name))
 
 
 def written(value: Any, kind: Type) -> str:
-    """The value of a table cell in the notation of the language, by its type."""
+    """Converts the value of a table cell to the notation of the language, according to its type."""
     match kind:
         case types.Bool():
             return "true" if value else "false"
@@ -100,7 +100,7 @@ def written(value: Any, kind: Type) -> str:
         case types.Seq(element) | types.Bag(element):
             return "[" + ", ".join(written(item, element) for item in value) + "]"
         case types.Map(key, item):
-            # A map of a table is unordered, and its keys are scalars or text.
+            # A map in a table is unordered, and its keys are scalars or text.
             texts = {str(k).lower() if isinstance(k, bool) else str(k): v for k, v in value.items()}
             keys = [show(k, key) for k in types.values(key)]
             assert texts.keys() == {*keys}
@@ -152,7 +152,7 @@ def test_the_tables_are_the_state_graph(name: str, tmp_path: Path) -> None:
     assert sum(step["from_id"] is None for step in steps) == statistics.generated - sum(
         statistics.transitions
     )
-    # All steps from expanded states, computed independently.
+    # The steps from all expanded states, computed independently.
     whole = state_graph(run.model, 100_000)
     levels_of = {vertex.state: vertex.level for vertex in whole.vertices}
     names = {
@@ -174,7 +174,7 @@ def test_the_tables_are_the_state_graph(name: str, tmp_path: Path) -> None:
             if times
         }
     )
-    # Only states outside a constraint or beyond the last level have no row.
+    # Only states outside a constraint or beyond the last level may lack a row.
     outside = {step["to_id"] for step in steps} - states.keys()
     assert len(outside) >= outcome.coverage.cut
     if outcome.coverage.cut == 0 and outcome.limit is None and not outcome.findings:
