@@ -1,9 +1,10 @@
 """Decides whether a fair behaviour violates a formula, by the definition in docs/language.md.
 
-The second interpreter explores the graph of the model. Its product with the tableau of the formula
-has a node for each state and each guess of the ``until`` formulas that hold there; local rules
-determine the guesses that fit a state and the pairs that fit a step. A violation is a reachable
-strongly connected set of nodes that fulfils all guesses and satisfies every unit of fairness.
+The second interpreter explores the graph of the model. The product of this graph with the tableau
+of the formula has a node for each state and each guess of the ``until`` formulas that hold there.
+Local rules determine which guesses fit a state and which pairs fit a step. A violation is a
+reachable strongly connected set of nodes that fulfils all guesses and satisfies every unit of
+fairness.
 """
 
 from __future__ import annotations
@@ -50,10 +51,10 @@ class Fails(Exception):
 
 @dataclass(slots=True)
 class Graph:
-    """The states that satisfy the constraints and are reachable from the initial ones.
+    """The states that are reachable from the initial ones and satisfy the constraints.
 
-    `steps` has for each state its successors and the units whose step this is; `possible` has the
-    units with an enabled step in a state. `cut` is set if a state violates a constraint.
+    For each state, `steps` has its successors, each with the units that take this step, and
+    `possible` has the units with an enabled step. `cut` is set if a state violates a constraint.
     """
 
     initial: list[State] = field(default_factory=list[State])
@@ -68,7 +69,7 @@ class Graph:
 
 
 def graph_of(model: ir.Model) -> Graph:
-    """Explores a model. Raises `Fails`, `Undefined` and `TooLarge`."""
+    """Explores a model and returns its graph. Raises `Fails`, `Undefined` and `TooLarge`."""
     constraints = [prop.body for prop in model.properties if str(prop.kind) == "constraint"]
 
     def inside(state: State) -> bool:
@@ -118,13 +119,13 @@ def _completed(model: ir.Model, state: State, body: ir.Statement) -> Iterator[Co
 
 
 def _seen(model: ir.Model, state: State) -> tuple[Value, ...]:
-    """A state without its ghosts."""
+    """Returns the values of a state without its ghosts."""
     pairs = zip(model.variables, state, strict=True)
     return tuple(plain(value, variable.type) for variable, value in pairs if not variable.ghost)
 
 
 def plain(value: Value, kind: Type) -> Value:
-    """A value without its ghost fields."""
+    """Returns a value without its ghost fields."""
     if isinstance(kind, Scalar):
         return value
     assert isinstance(value, tuple)
@@ -154,7 +155,7 @@ def plain(value: Value, kind: Type) -> Value:
 
 @dataclass(frozen=True, slots=True)
 class Predicate:
-    """Property number ``number`` of the model is true."""
+    """A formula that holds if property number ``number`` of the model is true."""
 
     number: int
 
@@ -166,7 +167,7 @@ class Negation:
 
 @dataclass(frozen=True, slots=True)
 class Conjunction:
-    """All ``parts`` hold; without parts it is true."""
+    """A formula that holds if all its ``parts`` hold, and thus is true without parts."""
 
     parts: tuple[Core, ...]
 
@@ -183,7 +184,7 @@ TRUE = Conjunction(())
 
 
 def core(formula: Formula) -> Core:
-    """A formula, rewritten by the definitions of the other operators."""
+    """Rewrites a formula by the definitions of the operators that `Core` lacks."""
     match formula:
         case formulas.Holds(number):
             return Predicate(number)
@@ -217,7 +218,7 @@ def _implies(left: Core, right: Core) -> Core:
 
 
 def parts_of(formula: Core) -> Iterator[Core]:
-    """A formula and its subformulas, innermost first."""
+    """Yields a formula and its subformulas, innermost first."""
     match formula:
         case Predicate():
             inner: tuple[Core, ...] = ()
@@ -235,7 +236,9 @@ def parts_of(formula: Core) -> Iterator[Core]:
 
 
 def true(formula: Core, predicates: frozenset[int], guess: dict[Until, bool]) -> bool:
-    """Whether a formula holds given the true predicates and the guesses of ``until`` formulas."""
+    """Checks whether a formula holds, given the true predicates and the guesses of ``until``
+    formulas.
+    """
     match formula:
         case Predicate(number):
             return number in predicates
@@ -254,8 +257,10 @@ def true(formula: Core, predicates: frozenset[int], guess: dict[Until, bool]) ->
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Node:
-    """A state with a guess. Sets of ``until`` formulas are bit masks: those that ``hold``, those
-    that are ``waiting`` (the right side must still become true), and those that are ``done``.
+    """A state with a guess. Its sets of ``until`` formulas are bit masks.
+
+    Those in ``hold`` are guessed to be true, those in ``waiting`` still need their right side to
+    become true, and the right side of those in ``done`` is true.
     """
 
     state: State
@@ -266,7 +271,7 @@ class Node:
 
 @dataclass(slots=True)
 class Product:
-    """The graph and the tableau of a formula."""
+    """The product of a graph with the tableau of a formula."""
 
     model: ir.Model
     graph: Graph
@@ -281,14 +286,14 @@ class Product:
         self._predicates = {part.number for part in parts if isinstance(part, Predicate)}
 
     def true_in(self, state: State) -> frozenset[int]:
-        """The predicates of the formula that are true in a state."""
+        """Returns the predicates of the formula that are true in a state."""
         context = _context(self.model, state)
         return frozenset(
             n for n in self._predicates if context.truth(self.model.properties[n].body)
         )
 
     def nodes(self, state: State) -> list[Node]:
-        """The state with every guess that fits it."""
+        """Returns a node for each guess that fits the state."""
         nodes = self._nodes.get(state)
         if nodes is not None:
             return nodes
@@ -319,7 +324,7 @@ class Product:
         return Node(state, hold, waiting, done)
 
     def violating(self) -> list[Node]:
-        """The nodes of initial states that violate the formula."""
+        """Returns the nodes of initial states that violate the formula."""
         return [
             node
             for state in self.graph.initial
@@ -332,14 +337,16 @@ class Product:
         ]
 
     def after(self, node: Node) -> Iterator[Node]:
-        """The successors of a node: an ``until`` that waits keeps its value."""
+        """Yields the successors of a node. An ``until`` that waits keeps its value."""
         for state in self.graph.steps[node.state]:
             for other in self.nodes(state):
                 if not (other.hold ^ node.hold) & node.waiting:
                     yield other
 
     def reachable(self) -> dict[Node, list[Node]]:
-        """The nodes reachable from those that violate the formula, with their successors."""
+        """Returns the nodes reachable from those that violate the formula, with their
+        successors.
+        """
         successors: dict[Node, list[Node]] = {}
         waiting = self.violating()
         while waiting:
@@ -352,9 +359,9 @@ class Product:
         return successors
 
     def fair(self, nodes: set[Node], edges: dict[Node, list[Node]]) -> set[Node] | None:
-        """A strongly connected subset that a fair behaviour can visit forever.
+        """Returns a strongly connected subset that a fair behaviour can visit forever, or None.
 
-        A single node is such a set as well: a behaviour may stutter.
+        A single node is such a set as well, since a behaviour may stutter.
         """
         left = [nodes]
         while left:
@@ -392,7 +399,7 @@ class Product:
 
 
 def components(nodes: Iterable[Node], edges: dict[Node, list[Node]]) -> list[set[Node]]:
-    """The strongly connected components of a part of the product (Kosaraju's algorithm)."""
+    """Returns the strongly connected components of a part of the product (Kosaraju's algorithm)."""
     inside = set(nodes)
     order: list[Node] = []
     visited: set[Node] = set()
@@ -437,7 +444,7 @@ def components(nodes: Iterable[Node], edges: dict[Node, list[Node]]) -> list[set
 
 
 def violated(model: ir.Model, graph: Graph, formula: Formula) -> bool:
-    """Whether a fair behaviour of the graph violates a formula."""
+    """Checks whether a fair behaviour of the graph violates a formula."""
     product = Product(model, graph, core(formula))
     for state in graph.steps:
         product.true_in(state)
@@ -451,7 +458,8 @@ def violated(model: ir.Model, graph: Graph, formula: Formula) -> bool:
 def wrong_lasso(
     model: ir.Model, graph: Graph, formula: Formula, states: Sequence[State], loop: int
 ) -> str | None:
-    """The reason why a trace is not a fair behaviour that violates the formula; None if it is one.
+    """Returns the reason why a trace is not a fair behaviour that violates the formula, or None if
+    it is one.
 
     ``states`` are those of the trace, whose last state equals the one before position ``loop``.
     """
@@ -480,7 +488,7 @@ def wrong_lasso(
 
 
 def _along(product: Product, word: Sequence[State], back: int) -> bool:
-    """Whether the formula holds along a word whose last state is followed by the one at
+    """Checks whether the formula holds along a word whose last state is followed by the one at
     ``back``.
     """
     predicates = [product.true_in(state) for state in word]

@@ -1,4 +1,4 @@
-"""The values of expressions in a state. Every value is checked against its type."""
+"""Evaluates expressions in a state, and checks every value against its type."""
 
 from __future__ import annotations
 
@@ -31,10 +31,11 @@ class Undefined(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """The context of an expression: the state, its successor for a step, and the bound slots.
+    """The context of an expression: the state, its successor in case of a step, and the bound
+    slots.
 
-    ``seen`` collects the coverage marks of conditions that were true. ``enabled`` decides whether
-    an action can be taken in a state, optionally with given first choices; properties use it.
+    ``seen`` collects the coverage marks of conditions that were true. ``enabled`` decides for
+    properties whether an action can be taken in a state, optionally with its first choices given.
     """
 
     model: ir.Model
@@ -48,7 +49,7 @@ class Place:
         return replace(self, slots={**self.slots, slot: value})
 
     def value(self, expr: ir.Expr) -> Value:
-        """The value of an expression; raises `Undefined`."""
+        """Returns the value of an expression. Raises `Undefined`."""
         value = _value(self, expr)
         if not isinstance(expr, CHECKED_BEFORE):
             assert belongs(value, expr.type), f"{value} is no value of {expr.type}: {expr}"
@@ -169,7 +170,7 @@ def _structure(
 
 
 def put(parts: tuple[Value, ...], index: int, value: Value) -> tuple[Value, ...]:
-    """A tuple with one part replaced."""
+    """Returns a tuple with one part replaced."""
     assert 0 <= index < len(parts), f"{index} in {parts}"
     return tuple(value if position == index else old for position, old in enumerate(parts))
 

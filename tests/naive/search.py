@@ -1,4 +1,4 @@
-"""The textbook breadth-first search and its observations."""
+"""A textbook breadth-first search, and the observations that it makes."""
 
 from __future__ import annotations
 
@@ -16,9 +16,11 @@ from fencepost.spec.core.types import State
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """A problem. ``rank`` orders problems of one depth by kind, ``index`` those of a kind by
-    declaration: -1 for the initial states, then the actions in order, then the properties. Ties are
-    broken by the last state and the one before it.
+    """A problem with its place in the order of problems.
+
+    Among problems of the same depth, ``rank`` orders them by kind. Among those of the same kind,
+    ``index`` follows the declarations: -1 for the initial states, then the actions in order, then
+    the properties. Ties are broken by the last state and then by the state before it.
     """
 
     depth: int
@@ -40,7 +42,7 @@ VERDICTS = ("error", "assertion", "violated", "violated", "deadlock")
 
 @dataclass(slots=True)
 class Counted:
-    """The contribution of a level to the figures of a run, if it counts."""
+    """The contribution of a level to the figures of a run, if the level counts."""
 
     transitions: int = 0
     taken: list[int] = field(default_factory=list[int])
@@ -53,12 +55,12 @@ class Counted:
 
 
 class Full(Exception):
-    """The number of initial states exceeds the limit."""
+    """Raised if the number of initial states exceeds the limit."""
 
 
 @dataclass(slots=True)
 class Search:
-    """A breadth-first search, up to the level that exceeds ``most_states``."""
+    """A breadth-first search that ends with the level that exceeds ``most_states``."""
 
     model: ir.Model
     properties: set[int]
@@ -73,7 +75,7 @@ class Search:
     reached: set[int] = field(default_factory=set[int])
 
     def run(self) -> Observed:
-        """The observations."""
+        """Runs the search and returns the observation."""
         broken = [finding for a in self.model.assumptions for finding in self._assumed(a)]
         if broken:
             return Observed(
@@ -94,7 +96,7 @@ class Search:
         return Observed(verdict, tuple(findings), **figures, limit=None if findings else limit)
 
     def _levels(self) -> str | None:
-        """Runs the levels; returns the limit that cut the search, if any."""
+        """Runs the levels; returns the limit that cut the search short, if any."""
         frontier: list[State] = []
         while True:
             now = Counted(taken=[0] * len(self.model.actions))
@@ -153,7 +155,9 @@ class Search:
                     self.problems.append(Problem(self.level, DEADLOCK, 0, state))
 
     def _step_from(self, state: State, now: Counted) -> bool:
-        """Takes every step; returns whether one of them makes progress or ends the run."""
+        """Takes every step from a state; returns whether one of them makes progress or ends the
+        run.
+        """
         moves = False
         for number, action in enumerate(self.model.actions):
             seen: set[int] = set()
@@ -188,7 +192,7 @@ class Search:
                 inside = False
                 break
         if inside and not self.level and len(now.fresh) == self.most_states:
-            # This state does not count.
+            # This state itself is not counted.
             raise Full
         self.parents[state] = before
         (now.fresh if inside else now.outside).add(state)
@@ -197,7 +201,7 @@ class Search:
                 problem = Problem(self.level + 1, INVARIANT, number, state, number=number)
                 self.problems.append(problem)
         for number in self._numbers("reachable"):
-            # A `reachable` that was reached in this level is still evaluated in the rest of it.
+            # A `reachable` is still evaluated in the rest of the level that reached it.
             searched = number in self.properties and number not in self.reached
             if searched and self._holds(number, state, None, now):
                 now.reached.add(number)
@@ -212,7 +216,9 @@ class Search:
         return [n for n, prop in enumerate(self.model.properties) if str(prop.kind) in kinds]
 
     def _holds(self, number: int, state: State, after: State | None, now: Counted) -> bool | None:
-        """Whether a property holds, or None if it has no value, which is recorded as a problem."""
+        """Checks whether a property holds; returns None, and records a problem, if it has no
+        value.
+        """
         context = Place(self.model, state, after, seen=now.marks, enabled=is_enabled)
         try:
             return context.truth(self.model.properties[number].body)
@@ -224,7 +230,9 @@ class Search:
             return None
 
     def _is_terminal(self, state: State, now: Counted) -> bool:
-        """Whether some terminal condition holds; one without a value counts as true."""
+        """Checks whether some terminal condition holds. A condition without a value counts as
+        true.
+        """
         for number in self._numbers("terminal"):
             context = Place(self.model, state, seen=now.marks, enabled=is_enabled)
             try:
@@ -241,7 +249,7 @@ class Search:
     # ------------------------------------------------------------ observations
 
     def _assumed(self, assumption: ir.Assumption) -> list[ObservedFinding]:
-        """The problem of an assumption, if any."""
+        """Returns the problem of an assumption, if there is one."""
         span = assumption.span.start, assumption.span.end
         try:
             if Place(self.model, ()).truth(assumption.condition):
@@ -254,7 +262,9 @@ class Search:
         return number, self.model.properties[number].name
 
     def _findings(self) -> list[ObservedFinding]:
-        """The problems to report: the first of each kind and declaration, or the first of all."""
+        """Returns the problems to report: the first of each kind and declaration, or only the first
+        of all.
+        """
         first: dict[tuple[int, int], Problem] = {}
         for problem in sorted(self.problems, key=lambda problem: problem.order):
             first.setdefault((problem.rank, problem.index), problem)
@@ -265,7 +275,7 @@ class Search:
         verdict = VERDICTS[problem.rank]
         site = None if problem.site is None else self.model.sites[problem.site]
         if problem.site is not None and problem.number is None:
-            # An incomplete step or initial choice.
+            # The problem is an incomplete step or initial choice.
             path = [] if problem.index < 0 else self._path(problem.state)
             last = self._failing(problem)
             return finding(verdict, problem.depth, site=site, trace=(*self._trace(path), last))
@@ -284,7 +294,7 @@ class Search:
         return [state] if before is None else [*self._path(before), state]
 
     def _trace(self, path: Sequence[State]) -> tuple[ObservedStep, ...]:
-        """Each step is the first from one state to the next."""
+        """Returns the steps of a path, each being the first step from one state to the next."""
         steps: list[ObservedStep] = []
         for number, state in enumerate(path):
             tried = self._successors(path[number - 1] if number else None)
@@ -298,7 +308,7 @@ class Search:
         return tuple(steps)
 
     def _failing(self, problem: Problem) -> ObservedStep:
-        """The incomplete step."""
+        """Returns the incomplete step of a problem."""
         wanted = (problem.site, problem.rank == ASSERTION)
         if problem.index < 0:
             tried = self._successors(None)
@@ -325,7 +335,7 @@ class Search:
         ]
 
     def _blocked(self, state: State) -> tuple[tuple[int, tuple[int, ...]], ...]:
-        """The false guards of each action."""
+        """Returns the false guards of each action."""
         start = Course(Place(self.model, state))
         return tuple(
             (number, tuple(sorted({o.disabled for o in tried if o.disabled is not None})))
@@ -360,7 +370,7 @@ class Search:
 
 
 class Figures(TypedDict):
-    """The figures of `Observed`."""
+    """The fields of `Observed` that hold figures."""
 
     distinct: int
     generated: int
@@ -385,6 +395,6 @@ def finding(
     failing: tuple[int, int] | None = None,
     trace: tuple[ObservedStep, ...] | None = None,
 ) -> ObservedFinding:
-    """A finding without an explanation of the violated property."""
+    """Creates a finding that does not explain the violated property."""
     position = None if site is None else site_of(site)
     return ObservedFinding(verdict, property, depth, position, (), failing, (), trace)

@@ -1,4 +1,4 @@
-"""The executions of statements, in the order of their choices."""
+"""Executes statements in all possible ways, in the order of their choices."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ class Failed(Exception):
 class Course:
     """The progress of one execution.
 
-    It has ended if it is ``leaving`` a block, if it is ``disabled`` by a guard, or if it
-    ``failed``: at a site, by an assertion (true) or by an evaluation error. ``marks`` count if it
-    completes.
+    The execution has ended if it was ``disabled`` by a guard or if it ``failed`` at a site, by an
+    assertion (true) or by an evaluation error; a block has ended if the execution is ``leaving``
+    it. ``marks`` count if the execution completes.
     """
 
     at: Place
@@ -48,7 +48,7 @@ class Course:
 
     @property
     def shown(self) -> Chosen:
-        """The choices that traces show."""
+        """Returns the choices that traces show."""
         return tuple((label, value) for label, value, _ in self.chosen if label is not None)
 
     def with_state(self, state: State) -> Course:
@@ -56,7 +56,7 @@ class Course:
 
 
 def courses(course: Course, statement: ir.Statement) -> Iterator[Course]:
-    """All executions of a statement, in the order of their choices."""
+    """Yields all executions of a statement, in the order of their choices."""
     try:
         yield from _courses(course, statement)
     except Undefined as error:
@@ -140,7 +140,7 @@ def _rounds(
 
 
 def _steps(at: Place, kind: Type, path: Sequence[ir.Step]) -> list[int]:
-    """The positions of a path in records, maps and sequences."""
+    """Returns the positions to which a path leads in records, maps and sequences."""
     steps: list[int] = []
     for step in path:
         match step, kind:
@@ -166,11 +166,11 @@ def _changed(old: Value, steps: Sequence[int], new: Value) -> Value:
 
 
 def is_enabled(model: ir.Model, action: int, state: State, first: tuple[Value, ...]) -> bool:
-    """Whether an action can be taken, or ends the run."""
-    # An evaluated step is not taken, so it leaves no marks.
+    """Checks whether an action can be taken or ends the run."""
+    # The step is evaluated but not taken, so it leaves no marks.
     start = Course(Place(model, state))
     return any(
-        # A step that fails before it has made all these choices fails for every choice.
+        # A step that fails before it has made all these choices fails for all of them.
         reached.disabled is None
         and all(
             choice == wanted for (_, choice, _), wanted in zip(reached.chosen, first, strict=False)

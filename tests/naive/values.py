@@ -1,4 +1,4 @@
-"""The values of a type, and membership."""
+"""Enumerates the values of a type, and decides whether a value belongs to it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from fencepost.spec.core.types import (
 
 @cache
 def every(kind: Type) -> tuple[Value, ...]:
-    """All values of a type, ascending."""
+    """Returns all values of a type in ascending order."""
     match kind:
         case Bool():
             return (False, True)
@@ -68,7 +68,7 @@ def _ascending(values: Iterable[tuple[Value, ...]]) -> tuple[Value, ...]:
 
 
 def belongs(value: Value, kind: Type) -> bool:
-    """Whether a value belongs to a type."""
+    """Checks whether a value belongs to a type."""
     match kind, value:
         case Bool(), bool():
             return True
@@ -115,7 +115,7 @@ def _ordered(value: tuple[Value, ...], kind: Set | Seq | Bag) -> bool:
 
 
 def collected(values: Sequence[Value], kind: Type) -> tuple[Value, ...]:
-    """The collection of a type that holds these values."""
+    """Returns the collection of the given type that holds these values."""
     match kind:
         case Set():
             return tuple(sorted(set(values)))
@@ -128,7 +128,9 @@ def collected(values: Sequence[Value], kind: Type) -> tuple[Value, ...]:
 
 
 def wrapped(number: int, kind: Type) -> int:
-    """The number itself, wrapped in two's complement for a machine integer."""
+    """Wraps a number in two's complement if its type is a machine integer, or returns it
+    unchanged.
+    """
     if not isinstance(kind, Machine):
         return number
     number %= 2**kind.bits

@@ -1,7 +1,7 @@
 """Damaged specs of every kind cause problems, never a traceback, in the command and the server.
 
-``FENCEPOST_FUZZ`` is the number of damaged specs; each has a separate seed, which a failure names.
-`bench.damaged_specs` tries them by the thousand, in processes that may crash or hang.
+``FENCEPOST_FUZZ`` is the number of damaged specs. Each has its own seed, which a failure names.
+`bench.damaged_specs` tries thousands of them in processes that may crash or hang.
 """
 
 from __future__ import annotations
@@ -30,7 +30,9 @@ def test_damaged_specs(start: int) -> None:
 
 
 def test_most_damage_is_noticed(tmp_path: Path) -> None:
-    """The fuzzing must neither stop at the first token nor leave all specs intact."""
+    """The damage must neither make every spec fail at its first token nor leave all specs
+    intact.
+    """
     path = tmp_path / "damaged.fence"
     clean, kinds, origins = 0, set[str](), set[str]()
     for seed in range(200):
@@ -45,7 +47,7 @@ def test_most_damage_is_noticed(tmp_path: Path) -> None:
 
 
 def parses(path: Path) -> bool:
-    """Whether a file is a spec according to the grammar."""
+    """Checks whether a file is a spec according to the grammar."""
     try:
         return not parse(read(path))[1]
     except Rejected:

@@ -1,4 +1,4 @@
-"""Typical typing mistakes and their diagnostics; and that a mistake is reported only once.
+"""Typical typing mistakes have helpful diagnostics, and each mistake is reported only once.
 
 ``slips.txt`` holds the slips: a text, then its problems (code, line:column, message, notes).
 ``pytest --update-golden`` rewrites it; read the difference.

@@ -1,4 +1,4 @@
-"""Data classes are equivalent to those of the library `dataclasses`."""
+"""Our data classes are equivalent to those of the standard module `dataclasses`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Decorator = Callable[..., Callable[[type[Any]], type[Any]]]
 
 
 def classes(home: Any) -> SimpleNamespace:
-    """Some classes, defined with either of the modules, and its ``replace``."""
+    """Defines some classes with one of the two modules; also returns the module's ``replace``."""
     dataclass: Decorator = home.dataclass
 
     @dataclass(frozen=True, slots=True)
@@ -98,7 +98,7 @@ class Plain:
 
 @records.dataclass(frozen=True, slots=True)
 class Pair:
-    """As `Plain`, defined by our module."""
+    """Like `Plain`, but defined with our module."""
 
     left: str
     right: Any = None
@@ -156,7 +156,7 @@ CASES = [
 
 
 def seen(case: Case, namespace: Any) -> str:
-    """The value of an expression, or its error, without the names of this module."""
+    """Returns the value of an expression or its error, without the names of this module."""
     try:
         return repr(case.make(namespace))
     except Exception as error:
@@ -166,7 +166,7 @@ def seen(case: Case, namespace: Any) -> str:
 @pytest.mark.parametrize("case", CASES, ids=[case.text for case in CASES])
 def test_classes_equal_those_of_the_library(case: Case) -> None:
     expected = seen(case, THEIRS)
-    # The second evaluation uses functions that the first has generated.
+    # The second evaluation uses functions that the first one has generated.
     assert [seen(case, OURS), seen(case, OURS)] == [expected, expected]
 
 
@@ -188,7 +188,7 @@ def test_copies_are_whole() -> None:
 
 
 def test_frozen_classes_use_our_decorator() -> None:
-    """The library takes ten times as long, at every start."""
+    """The library's decorator takes ten times as long, which would slow down every start."""
     frozen = re.compile(r"^ *@dataclass\(frozen=True, slots=True", re.MULTILINE)
     texts = {
         path: path.read_text(encoding="utf-8")

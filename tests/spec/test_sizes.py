@@ -1,6 +1,6 @@
 """Long lists and deep nesting of every kind are read, or refused, in bounded time.
 
-Each repetition of the grammar is written with an increasing number of parts, and passed to
+Each repetition of the grammar is written with an increasing number of parts and passed to
 ``check``, ``info``, ``fmt`` and the language server.
 """
 
@@ -74,7 +74,7 @@ def write_modules(name: str, size: int, folder: Path) -> None:
 
 
 def problems(name: str, size: int, folder: Path) -> set[str]:
-    """The codes of the problems of a spec and its first models."""
+    """Returns the codes of the problems of a spec and its first models."""
     path = folder / "s.fence"
     path.write_text(spec(name, size), "utf-8")
     write_modules(name, size, folder)

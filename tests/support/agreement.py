@@ -1,4 +1,4 @@
-"""Searches and their observations, in a form in which the results of two engines can be compared.
+"""Searches and their observations, in a form that makes the results of two engines comparable.
 
 An observation is a plain value that contains neither the sources of spans nor any timings. If the
 observations of two engines are equal, a user cannot tell the engines apart. The comparisons

@@ -143,8 +143,8 @@ def coordinator_epoch_falls(rng: random.Random, events: list[Event]) -> None:
 
 
 def _neighbours(events: list[Event], fits: Callable[[Event], bool]) -> list[tuple[int, int]]:
-    """Returns pairs of event numbers: a matching event and the next matching one with the same
-    source and producer id.
+    """Returns pairs of consecutive matching events with the same source and producer id, by
+    number.
     """
 
     def queue(number: int) -> tuple[str, int]:

@@ -56,7 +56,7 @@ class Original:
 
 @dataclass(frozen=True, slots=True)
 class Damaged:
-    """A damaged spec, and the kinds of damage in the order in which they were applied."""
+    """A damaged spec; ``kinds`` lists the kinds of damage in the order of their application."""
 
     original: Original
     kinds: tuple[str, ...]
@@ -230,8 +230,9 @@ def _token_replaced(text: str, tokens: list[Token], random: Random) -> str:
 
 
 def _alike(token: Token, tokens: list[Token], random: Random) -> list[Token]:
-    """Returns candidates to replace or swap with ``token``, usually of the same kind, so that the text often
-    stays well formed.
+    """Returns candidates to replace or swap with ``token``.
+
+    They are usually of the same kind, so that the text often stays well formed.
     """
     if random.random() < 0.2:
         return tokens

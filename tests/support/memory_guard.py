@@ -67,9 +67,7 @@ def inspectable() -> Generator[None]:
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """The first fault of the machine code, with the instruction and the function in which it
-    occurred.
-    """
+    """The first fault of the machine code: its instruction, and the function that contains it."""
 
     kind: str
     function: str

@@ -23,8 +23,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Machine:
-    """What a machine lacks: modules, attributes of modules (by dotted name), or file locks.
-    ``variables`` are set in its environment.
+    """A simulated machine. The given modules and attributes of modules (by dotted name) are
+    missing, and so are file locks unless ``locks`` is set. ``variables`` are added to its
+    environment.
     """
 
     modules: tuple[str, ...] = ()

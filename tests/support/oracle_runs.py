@@ -1,5 +1,4 @@
-"""Runs random specs for which an independent oracle computes the answer, and compares the engines'
-results with it.
+"""Runs random specs and compares the engines' results with the answer of an independent oracle.
 
 A signal or a limit disturbs some of the runs at a random moment. The answer of such a run may be
 inconclusive, but never wrong.

@@ -18,8 +18,9 @@ COMMAND = (sys.executable, "-m", "fencepost.checker.cli.main")
 
 
 def environment(**variables: str) -> dict[str, str]:
-    """Returns the environment of this process with these variables added, in which the package of
-    this checkout can be imported.
+    """Returns the environment of this process with these variables added.
+
+    ``PYTHONPATH`` is set so that processes import the package of this checkout.
     """
     return {**os.environ, "PYTHONPATH": f"{ROOT / '.dev'}{os.pathsep}{ROOT}", **variables}
 

@@ -91,7 +91,7 @@ def hostile() -> bytes:
 
 
 def large(steps: int = 200, variables: int = 40) -> bytes:
-    """Builds a long trace with many variables, in which each step is between two of five roles."""
+    """Builds a long trace with many variables; each step is between two of five roles."""
     states: list[Any] = []
     for number in range(steps):
         meta: dict[str, Any] = {"index": number}

@@ -1,4 +1,4 @@
-"""The table of integer operators: its columns agree with each other and with Python."""
+"""The columns in the table of integer operators agree with each other and with Python."""
 
 from __future__ import annotations
 

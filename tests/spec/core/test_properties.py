@@ -23,15 +23,17 @@ MEMBERS = {f"PropertyKind.{kind.name}" for kind in PropertyKind}
 
 
 def literals(tree: ast.AST) -> Iterator[str]:
-    """The words of kinds in a module as strings: in comparisons, patterns and tables."""
+    """Yields the strings in a module that are words of kinds, in comparisons, patterns and
+    tables.
+    """
     for node in ast.walk(tree):
-        # "property" also means all kinds.
+        # The word "property" also means all kinds.
         if isinstance(node, ast.Constant) and node.value in WORDS - {"property"}:
             yield f"line {node.lineno}: {node.value!r}"
 
 
 def members(tree: ast.AST) -> Iterator[str]:
-    """The members of `PropertyKind` that a module names, except to construct a property."""
+    """Yields the members of `PropertyKind` that a module names, except to construct a property."""
     constructed = {
         id(argument)
         for node in ast.walk(tree)
@@ -74,7 +76,7 @@ def test_the_grammar_has_the_words_of_the_kinds() -> None:
     grammar = (ROOT / "spec/syntax/grammar.lark").read_text(encoding="utf-8")
     rules = re.findall(r"^!(?:property|open|formula)_kind: (.*)$", grammar, re.MULTILINE)
     words = {part.replace('"', "").strip() for rule in rules for part in rule.split("|")}
-    # A refinement has different syntax.
+    # The syntax of a refinement is different.
     assert words | {"refinement"} == WORDS
 
 
@@ -92,7 +94,7 @@ def test_searched_properties() -> None:
     core = model(SKIP, [SKIP], [(kind, TRUE) for kind in [*kinds, *kinds]], variables=[])
     assert core.searched({1, 2, 3, 10}) == SearchedProperties((1, 10), (2,), (3,), (0, 6), (5, 11))
     assert core.searched(()) == SearchedProperties((), (), (), (0, 6), (5, 11))
-    # Properties that shape the search are not selectable.
+    # Properties that shape the search cannot be selected.
     searched = core.searched(range(12))
     assert searched.chosen == {1, 2, 3, 4, 7, 8, 9, 10}
     assert searched.must_hold == (1, 2, 4, 7, 8, 10)

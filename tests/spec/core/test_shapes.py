@@ -1,5 +1,7 @@
-"""Functions over shapes agree with definitions over types: sizes, values and codes of random types,
-compared with the second interpreter and with the docstring of `layout`.
+"""Functions over shapes agree with definitions over types.
+
+The sizes, values and codes of random types are compared with the second interpreter and with the
+docstring of `layout`.
 """
 
 from __future__ import annotations
@@ -89,7 +91,7 @@ def test_codes(seed: int) -> None:
 
 
 def _packed(value: Value, kind: Type) -> str:
-    """The bits of a value, highest first, as the docstring of `layout` describes them."""
+    """Returns the bits of a value, highest first, as the docstring of `layout` describes them."""
     width = max(len(every(kind)) - 1, 0).bit_length()
     match kind, value:
         case Scalar(), int():

@@ -1,4 +1,4 @@
-"""Well-formed IR: refused models, and the values of a type."""
+"""Well-formed IR: models that are refused, and the values of a type."""
 
 from __future__ import annotations
 

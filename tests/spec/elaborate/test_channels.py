@@ -10,7 +10,7 @@ from tests.support.text_tables import tables
 
 TABLES = tables(Path(__file__))
 
-# One action sends three messages; received ones are recorded in order.
+# One action sends three messages; the messages received are recorded in order.
 SENDER = """
 enum M: A, B, C
 channel net: M {options}
@@ -28,13 +28,15 @@ terminal: true
 
 
 def received(options: str) -> tuple[str, int, int]:
-    """Verdict, states and generated of the sender with these options."""
+    """Returns the verdict and the numbers of states and generated states of the sender with these
+    options.
+    """
     result = ran(SENDER.format(options=options))
     return result.verdict, result.states, result.generated
 
 
 def test_unordered_is_a_bag_and_the_default() -> None:
-    # AAB in any order; two equal messages are one choice.
+    # AAB can arrive in any order; two equal messages are one choice.
     assert received("capacity 3") == received("unordered capacity 3") == ("ok", 10, 10)
     spec = SENDER.format(options="capacity 3")
     assert verdict(spec + "invariant I: got != [A, A, B]\n") == "violated I"
@@ -45,7 +47,7 @@ def test_ordered_is_first_in_first_out() -> None:
     assert received("ordered capacity 3") == ("ok", 5, 5)
     spec = SENDER.format(options="ordered capacity 3")
     assert verdict(spec + "invariant I: len(got) == 3 implies got == [A, B, A]\n") == "ok"
-    # Only the head can be received.
+    # Only the message at the head can be received.
     blocked = spec.replace("on _ as m from", "on B as m from")
     assert verdict(blocked + "invariant I: got == []\n") == "ok"
 
@@ -58,12 +60,12 @@ def test_persistent_is_a_set_and_never_consumed() -> None:
 
 
 def test_distinct_is_a_set_that_is_consumed() -> None:
-    # A and B in any order, and A again only if it was sent again.
+    # A and B arrive in any order, and A again only if it was sent again.
     assert received("distinct") == ("ok", 6, 6)
     spec = SENDER.format(options="distinct")
     assert verdict(spec + "invariant I: len(got) < 2 or len(net) == 0\n") == "ok"
     assert verdict(spec + "invariant I: got != [B, A]\n") == "violated I"
-    # A message already present needs no room.
+    # A message that is already present needs no room.
     assert received("distinct capacity 2") == ("ok", 6, 6)
     assert received("distinct capacity 1")[0] == "error F907"
     assert received("distinct lossy(A) at most 1")[0] == "ok"
@@ -210,7 +212,7 @@ def test_a_message_without_receiver_is_a_warning() -> None:
     assert [(p.code, p.warning) for p in warnings] == [("F420", True)]
     assert "Q is sent to net, and no action receives it" in str(warnings[0])
     assert problems(spec.format("action rest on _ from net: skip\n")) == ()
-    # A procedure without callers sends nothing.
+    # A procedure that is never called sends nothing.
     unused = "enum M: P, Q\nchannel net: M capacity 2\nprocedure p: send Q to net\n"
     assert problems(unused + "action take on P from net: skip\n") == ()
     enum = "enum M: P, Q\nchannel net: M capacity 2\naction go: send Q to net\n"
@@ -225,7 +227,7 @@ def test_a_message_without_receiver_is_a_warning() -> None:
         ("persistent", "action b:\n    require Q in net\n    x = true", False),
         ("persistent", "invariant I: exists m in net: m == Q", False),
         ("persistent", "def full: bool = count(net) > 1\ninvariant I: not full", False),
-        # A message in a bag waits to be received: reading it is not enough.
+        # A message in a bag waits to be received, so it is not enough to read it.
         ("capacity 2 or block", "invariant I: not (P in net)", True),
     ],
 )

@@ -86,7 +86,7 @@ def test_which_properties_are_searched_for(tmp_path: Path) -> None:
     assert selected(tmp_path, "expect ok") == every
     assert selected(tmp_path, "expect deadlock") == every
     assert selected(tmp_path, "properties: Low, Top\n    expect ok") == ["Low", "Top"]
-    # With `expect violated A` and no list, A alone.
+    # With `expect violated A` and no list, only A is selected.
     assert selected(tmp_path, "expect violated Up") == ["Up"]
     assert selected(tmp_path, "properties: Small\n    expect violated Up") == ["Small", "Up"]
     # The command line takes precedence.

@@ -1,4 +1,4 @@
-"""Constants: decisions before a run, and bounds of numbers."""
+"""Constants: what they decide before a run, and the bounds of numbers."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def test_connectives_fold_where_definedness_allows() -> None:
         ("Verify or 1 // x == 0", "Literal"),
         ("not Verify implies 1 // x == 0", "Literal"),
         ("N == 2 and How == New and N in {1, 2} and N in 0..5 and not (N > 2)", "Literal"),
-        # Operands before a constant are evaluated first, and may fail.
+        # Operands before a constant are evaluated first and may fail.
         ("1 // x == 0 and not Verify", "And"),
         ("1 // x == 0 or Verify", "Or"),
     ):
@@ -182,7 +182,7 @@ def test_an_intermediate_that_could_leave_64_bits_is_a_type_error() -> None:
 
 
 def test_folding_uses_the_value_of_a_literal() -> None:
-    """A literal argument has the parameter's range, and its own value."""
+    """A literal argument has the range of the parameter but keeps its own value."""
     prelude = """
         var x: 0..9 = 3
         def f(a: 0..3): int = a + 1

@@ -1,4 +1,4 @@
-"""Reading a spec with many modules terminates and does no work twice."""
+"""Reading a spec with many modules terminates, and no work is done twice."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ DEEP = 40
 
 
 def chain(folder: Path, line: Callable[[int], str], deep: int = DEEP) -> Path:
-    """Modules ``m0`` to ``m<deep>``; ``line(d)`` is the text of ``m<d>``."""
+    """Writes modules ``m0`` to ``m<deep>``; ``line(d)`` is the text of ``m<d>``."""
     for number in range(deep + 1):
         state = "" if number else "var root: bool = true\naction go: root = not root\n"
         (folder / f"m{number}.fence").write_text(f"{line(number)}\n{state}", encoding="utf-8")

@@ -1,4 +1,6 @@
-"""Ghosts: history that properties see and nothing else depends on (docs/language.md section 9)."""
+"""Ghosts: history that properties can see and on which nothing else depends (docs/language.md
+section 9).
+"""
 
 from __future__ import annotations
 

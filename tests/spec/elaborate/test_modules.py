@@ -1,4 +1,4 @@
-"""Modules: parameters, instances, overrides, and the modules whose state is included."""
+"""Modules: parameters, instances, overrides, and which modules' state is included."""
 
 from __future__ import annotations
 
@@ -144,7 +144,9 @@ def test_a_module_reached_twice_is_one() -> None:
 
 
 def test_constants_and_who_wins() -> None:
-    """Declaration, then import, then check, then the command line."""
+    """An import overrides the declaration, a check overrides the import, and the command line
+    overrides them all.
+    """
     files = {"m.fence": "const N: int = 1\nconst M: int = N * 10\ntype T = 0..N\n"}
     spec = "import m{}\nvar x: m.T = 0\naction a: x = m.N\nterminal: true\n"
     spec += "reachable R: x == m.N\ncheck c:\n    {}\n"
@@ -198,7 +200,9 @@ def test_imports_stay_inside_their_roots(tmp_path: Path) -> None:
 
 
 def test_search_path_of_modules(tmp_path: Path) -> None:
-    """Next to the importing file, then on the path, then in the shipped library."""
+    """A module is looked up next to the importing file, then on the path, then in the shipped
+    library.
+    """
     here, there = tmp_path / "here", tmp_path / "there"
     for folder, value in ((here, 1), (there, 2)):
         folder.mkdir()

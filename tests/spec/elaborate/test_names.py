@@ -1,4 +1,4 @@
-"""Names: their lookup, and the ban on shadowing."""
+"""Names: how they are looked up, and the ban on shadowing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Patterns of ``match`` and ``on``, and the established variants of unions."""
+"""Patterns of ``match`` and ``on``, and unions whose variant is established."""
 
 from __future__ import annotations
 

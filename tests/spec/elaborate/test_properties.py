@@ -88,11 +88,11 @@ def test_enabled_with_arguments() -> None:
     # The `where` of a choice is evaluated for all candidates.
     assert verdict_with("not enabled(fails(1))") == "violated E"
     assert verdict_with("enabled(fails(1)) and not enabled(fails(9))") == "error F904"
-    # A failing step counts, but only with the arguments that make it fail.
+    # A failing step counts as enabled, but only with the arguments that make it fail.
     assert verdict_with("not enabled(late(1))") == "violated E"
     assert verdict_with("enabled(late(0))") == "violated E"
     assert verdict_with("enabled(late(7))") == "violated E"
-    # An argument is evaluated regardless of the others.
+    # Each argument is evaluated independently of the others.
     assert verdict_with("enabled(late(2 // int(w - 1)))") == "error F904"
 
 

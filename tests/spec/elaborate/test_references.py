@@ -1,4 +1,6 @@
-"""The meaning of names by position: definitions, references, types; and renaming by them."""
+"""The meaning of a name at a position: definitions, references and types, and renaming based on
+them.
+"""
 
 from __future__ import annotations
 
@@ -52,7 +54,7 @@ MARKED = [block for block in BLOCKS if not block.expected]
 
 
 def titled(name: str) -> list[Block]:
-    """The blocks with a title."""
+    """Returns the blocks with a title."""
     return [block for block in BLOCKS if block.name == name]
 
 
@@ -61,7 +63,7 @@ Place = tuple[int, int]
 
 
 def _unmarked(text: str) -> tuple[str, Place, list[Place]]:
-    """The text without its marks, the declaration, and the uses."""
+    """Returns the text without its marks, the place of the declaration, and those of the uses."""
     plain = re.sub("[«»‹›]", "", text)
     declared: list[Place] = []
     uses: list[Place] = []
@@ -73,7 +75,7 @@ def _unmarked(text: str) -> tuple[str, Place, list[Place]]:
 
 
 def _surveyed(folder: Path, text: str) -> Survey:
-    """A survey of a spec without a file, next to modules without files."""
+    """Surveys a spec that has no file, in a folder of modules."""
     texts = {folder / name: dedent(content).lstrip("\n") for name, content in LIBRARY.items()}
     return survey(folder / "spec.fence", unsaved={**texts, folder / "spec.fence": text})
 
@@ -116,7 +118,9 @@ def test_types_of_expressions(tmp_path: Path, block: Block) -> None:
 
 
 def test_instances_that_differ(tmp_path: Path) -> None:
-    """A name with different meanings in two instances has both, and they are renamed together."""
+    """A name with different meanings in two instances has both, and all of them are renamed
+    together.
+    """
     text = """
 channel one: 0..1 capacity 1
 enum E: A
@@ -138,7 +142,7 @@ invariant I: left.is_first(E.A) and right.is_first(F.A)
 
 
 def test_files_in_memory(tmp_path: Path) -> None:
-    """Texts in memory replace files, missing files, and wrong ones."""
+    """Texts in memory replace existing and missing files; malformed texts are reported."""
     spec, module = tmp_path / "spec.fence", tmp_path / "deep" / "m.fence"
     spec.write_text("import deep.m\nvar x: 0..m.Top = 5\n", encoding="utf-8")
 
@@ -165,8 +169,9 @@ BUILT_IN = (*TYPE_WORDS, *FUNCTION_WORDS, *VALUE_WORDS, *METHODS, "_")
 
 
 def _names(files: Files) -> Iterator[syntax.Name]:
-    """The names in some files, except those that refer to no declaration: words of the language,
-    engines, and the folders before a module's name.
+    """Yields the names in some files, except those that refer to no declaration.
+
+    These are words of the language, engines, and the folders before a module's name.
     """
     root = files.files[files.root]
     refines = any(isinstance(node, syntax.RefinementDecl) for node in root.declarations)
@@ -208,7 +213,7 @@ def test_noting_changes_nothing(path: Path) -> None:
 
 
 def _renamed(analysis: Survey, declaration: Declaration, new: str) -> dict[Path, str]:
-    """The texts with a declaration renamed to ``new``, a name of the same length."""
+    """Returns the texts with a declaration renamed to ``new``, a name of the same length."""
     texts = {path: file.source.text for path, file in analysis.files.files.items()}
     paths = {id(file.source): path for path, file in analysis.files.files.items()}
     for span in analysis.references.renaming(declaration):
@@ -220,13 +225,13 @@ def _renamed(analysis: Survey, declaration: Declaration, new: str) -> dict[Path,
 
 @pytest.mark.parametrize("path", SOME, ids=lambda path: path.stem)
 def test_renaming_leaves_the_model_as_it_is(path: Path) -> None:
-    """Renaming a declaration at all its uses gives the same model except for the name."""
+    """Renaming a declaration at all its uses changes nothing in the model except the name."""
     analysis = survey(path)
     assert renamings(path, analysis, random.Random(f"12 {path.stem}"), 2) == []
 
 
 def renamings(path: Path, analysis: Survey, draw: random.Random, picks: int) -> list[Declaration]:
-    """Declarations, from a random sample, that cannot be renamed."""
+    """Returns the declarations in a random sample that cannot be renamed."""
     files = analysis.files
     words = {word for item in files.files.values() for word in re.findall(r"\w+", item.source.text)}
     declared = [item for item in analysis.references.declarations.values() if item.kind != "module"]

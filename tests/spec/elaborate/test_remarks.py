@@ -1,4 +1,4 @@
-"""Comments that swallow an operand: `done # true` is just `done`."""
+"""Comments that swallow an operand, as in `done # true`, which is just `done`."""
 
 from __future__ import annotations
 

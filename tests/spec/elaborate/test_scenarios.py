@@ -1,4 +1,4 @@
-"""Scenarios in source form (docs/language.md section 10): refused ones, and the positions."""
+"""Scenarios in source form (docs/language.md section 10): those that are refused, and positions."""
 
 from __future__ import annotations
 
@@ -37,7 +37,9 @@ def test_dots_are_arguments_in_scenarios_only(text: str) -> None:
 
 
 def test_an_editor_sees_scenarios(tmp_path: Path) -> None:
-    """Includes scenarios with separate constants, and the meanings of their names."""
+    """An editor also sees scenarios with their own constants, and the meanings of the names in
+    them.
+    """
     path = tmp_path / "m.fence"
     text = f"{SPEC}check c: const N = 1\nscenario s: tik; expect true\n"
     path.write_text(f"{text}scenario t: const N = 2; Client[a].ask(N + 2); expect y\n")

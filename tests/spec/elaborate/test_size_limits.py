@@ -22,7 +22,7 @@ def _records(leaf: str, count: int) -> str:
 
 
 def _defs(count: int) -> str:
-    """Each function calls the previous one twice."""
+    """Writes functions that each call the previous one twice."""
     text = "def d0(n: 0..9): 0..9 = n\n"
     for number in range(1, count):
         text += f"def d{number}(n: 0..9): 0..9 = (d{number - 1}(n) + d{number - 1}(n)) % 10\n"

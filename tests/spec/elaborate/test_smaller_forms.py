@@ -43,7 +43,9 @@ def test_misuse(expression: str, code: str, phrase: str) -> None:
 
 
 def test_a_let_preserves_its_body() -> None:
-    """An implication is still the outermost one, and a constant still a constant."""
+    """An implication inside a let is still the outermost operator, and a constant is still a
+    constant.
+    """
     vacuous = "var x: 0..1 = 0\ninvariant I: let y = x + 1: y > 1 implies x == 1\nterminal: true\n"
     assert ran(vacuous).unmet == ["y > 1"]
     assert (

@@ -16,9 +16,11 @@ SPECS = blocks(Path(__file__).with_name("specs.txt"))
 
 @pytest.mark.parametrize("block", SPECS, ids=lambda block: f"{block.rest} {block.name}")
 def test_spec(block: Block) -> None:
-    """``=> verdict | fact value | ...`` with facts of `Ran`, or ``=> codes; position; phrases``.
-    The position is the first line of the first problem's span; its text contains the phrases, which
-    are separated by ``&``.
+    """Checks the line ``=> verdict | fact value | ...`` with facts of `Ran`, or ``=> codes;
+    position; phrases``.
+
+    The position is the first line of the first problem's span. The problem's text contains the
+    phrases, which are separated by ``&``.
     """
     text, *modules = block.text.split("\n--- ")
     files = {path: module for path, _, module in (part.partition("\n") for part in modules)}

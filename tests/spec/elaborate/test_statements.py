@@ -32,8 +32,9 @@ var rows: seq[seq[0..9, 2], 2] = [[1], [2, 3]]
 
 
 def becomes(body: str, expected: str) -> str:
-    """The verdict after one step with this body; ``expected`` is a condition on the resulting
-    state.
+    """Returns the verdict after one step with this body.
+
+    ``expected`` is a condition on the resulting state.
     """
     lines = "".join(f"    {line}\n" for line in body.strip().splitlines())
     text = f"{PRELUDE}\naction go:\n    require not done\n    done = true\n{lines}"
@@ -85,7 +86,7 @@ def test_recursion_is_refused() -> None:
     )
     refused("procedure p: q()\nprocedure q: p()\naction a: p()\n", "F213", '"p" calls itself')
     refused("def f(n: int): bool = f(n)\naction a: skip\n", "F213", '"f" calls itself')
-    # Types are constants, and their bounds may call defs as well.
+    # Types are constants, and their bounds can call defs, too.
     for spec in (
         "def f: f..1 = 1",
         "def f(a: 0..f(1)): int = 1",
@@ -94,5 +95,5 @@ def test_recursion_is_refused() -> None:
     ):
         reported = codes(f"{spec}\naction go: skip\n")
         assert {*reported} == {"F213"}, reported
-    # A def in its own argument is not recursion.
+    # A call of a def in an argument of the same def is not recursion.
     assert codes("def f(n: int): int = n\naction a: skip\ninvariant I: f(f(f(1))) == 1\n") == []

@@ -1,4 +1,4 @@
-"""Symbolic constants: their allowed positions, and assignments of values to them."""
+"""Symbolic constants: where they are allowed, and how values are assigned to them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Symmetric types: the allowed operations on their values, and quantifiers over them."""
+"""Symmetric types: the operations allowed on their values, and quantifiers over them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The changes of a spec, and their positions."""
+"""The changes that mutate a spec, and their positions."""
 
 from __future__ import annotations
 

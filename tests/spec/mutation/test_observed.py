@@ -1,5 +1,6 @@
-"""A search of the unchanged spec predicts changes without effect: the prediction holds, and the two
-engines that visit states agree on it.
+"""A search of the unchanged spec predicts which changes have no effect.
+
+The prediction is correct, and the two engines that visit states agree on it.
 """
 
 from __future__ import annotations
@@ -59,8 +60,9 @@ TEXTS = {
 
 
 def matters(text: str, folder: Path) -> dict[str, bool]:
-    """For each change that can be woven in, whether a search says that it may matter; if not, the
-    graphs are compared.
+    """Says for each change that can be woven in whether, according to a search, it may matter.
+
+    If it cannot matter, the graphs are compared.
     """
     read = program(folder, HEAD + text)
     woven = schema(read, mutants_of(read))
@@ -92,7 +94,7 @@ def test_the_beginning_counts(tmp_path: Path) -> None:
     (text,) = SPECS_OF_THE_BEGINNING.values()
     answers = matters(text, tmp_path)
     assert answers["drop `n < 3` from `n < 3 and n != 7`"]
-    # No marks are counted in initial values, so their changes are assumed to matter.
+    # No marks are counted in initial values, so it is assumed that their changes matter.
     assert answers["drop `n != 7` from `n < 3 and n != 7`"]
     assert not answers["drop `low(x)` from `x < 2 and low(x)`"]
 
@@ -108,7 +110,7 @@ def test_the_beginning_counts(tmp_path: Path) -> None:
     ],
 )
 def test_evaluations_of_properties_count(more: str, tmp_path: Path) -> None:
-    """The action evaluates it for x = 0 and x = 1, the property also for x = 2."""
+    """The action evaluates `low` for x = 0 and x = 1, and the property also for x = 2."""
     text = "def low(n: int): bool = n < 5 and n != 2\nvar x: 0..9 = 0\n"
     text += "action a:\n    require x < 2 and low(x)\n    x += 1\n"
     read = program(tmp_path, text + more)

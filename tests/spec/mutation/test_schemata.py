@@ -1,4 +1,4 @@
-"""All changes of a spec in one model: each number selects the spec with that change."""
+"""All changes of a spec in one model, where each number selects the spec with that change."""
 
 from __future__ import annotations
 
@@ -51,12 +51,13 @@ MORE = {
     ),
     "what may fail": "action a:\n    require x < 9\n    x += 1\n    if x > 3: q.append(x)\n",
 }
-# One search for all mutants does not decide temporal properties, which each mutant has separately.
+# The search for all mutants does not decide temporal properties; each mutant is searched for them
+# separately.
 TEXTS = {**{name: text for name, (text, _) in CASES.items() if name != "fairness"}, **MORE}
 
 
 def reached(model: Model) -> set[State]:
-    """All states, as far as steps can be evaluated."""
+    """Returns all states that are reached by steps without errors."""
     runner = Runner(model)
     seen = {step.state for step in runner.initial() if step.state is not None}
     waiting = list(seen)
@@ -81,7 +82,7 @@ def test_every_number_is_its_change(name: str, tmp_path: Path) -> None:
     for number, mutant in enumerate((None, *woven.mutants)):
         alone = build(read if mutant is None else mutated(read, mutant), None)
         chosen = instance(model, [number])
-        # A condition on constants alone may make the changed code unreachable.
+        # A condition that depends only on constants may make the changed code unreachable.
         assert number in distinguished or same(alone, unchanged) or name == "switches"
         if not any(Runner(alone).expand(state)[1] for state in reached(alone)):
             assert same_graph(chosen, alone), mutant
@@ -96,7 +97,7 @@ def test_every_number_is_its_change(name: str, tmp_path: Path) -> None:
 
 
 def test_every_statement_is_tried(tmp_path: Path) -> None:
-    """Every statement occurs among the changes or their alternatives."""
+    """Every kind of statement occurs among the changes or their alternatives."""
     programs = [program(tmp_path, HEAD + text) for text in TEXTS.values()]
     changed = {type(mutant.old) for each in programs for mutant in mutants_of(each)}
     assert changed >= {*get_args(Removed), *get_args(Filtered)}

@@ -1,4 +1,4 @@
-"""The concrete domain in a run: choices, coverage marks, false guards, sharing."""
+"""The concrete domain in a run: choices, coverage marks, false guards and sharing."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def marks(*kinds: Literal["branch", "guard"]) -> list[ir.CoverageMark]:
 def vectors(
     statement: ir.Statement, *state: Value, kinds: tuple[Type, ...] = (DIGIT,)
 ) -> Iterator[tuple[tuple[Value, ...], Value]]:
-    """The choices of each vector, and the resulting state or the false guard."""
+    """Yields the choices of each vector, and the resulting state or the guard that was false."""
     domain = ConcreteDomain(kinds, marks=marks("branch", "guard"))
     code = execute(domain, {}, statement)
     run = Run()
@@ -62,23 +62,23 @@ STORE = put(0, Y)
     [
         (SKIP, [((), (5,))]),
         (pick(0, among(2, 4), put(0, X)), [((2,), (2,)), ((4,), (4,))]),
-        # The last choice varies fastest, and may depend on the earlier ones.
+        # The last choice varies fastest and may depend on the earlier ones.
         (
             pick(0, among(2, 3), pick(1, ir.Interval(DIGITS, lit(1), X), STORE)),
             [((a, b), (b,)) for a in (2, 3) for b in range(1, a + 1)],
         ),
-        # A choice is made in the state of its position.
+        # A choice is made in the state at its own position.
         (
             do(put(0, lit(1)), pick(0, ir.Interval(DIGITS, lit(0), var(0)), put(0, X))),
             [((0,), (0,)), ((1,), (1,))],
         ),
-        # No element: the guard of the pick is false.
+        # Without an element, the guard of the pick is false.
         (pick(0, among(), SKIP), [((), 0)]),
         (
             pick(0, among(1, 2), pick(1, ir.Interval(DIGITS, lit(2), X), STORE)),
             [((1,), 0), ((2, 2), (2,))],
         ),
-        # A conditional choice, followed by one that all branches share.
+        # A conditional choice is followed by one that all branches share.
         (
             pick(
                 0,
@@ -91,7 +91,7 @@ STORE = put(0, Y)
             [((1, b, c), (b,)) for b in (7, 8) for c in (False, True)]
             + [((2, c), (5,)) for c in (False, True)],
         ),
-        # A choice in every round of a loop.
+        # A choice is made in every round of a loop.
         (
             ir.ForEach(0, among(1, 2), pick(1, among(3, 4), STORE)),
             [((a, b), (b,)) for a in (3, 4) for b in (3, 4)],
@@ -144,7 +144,7 @@ def test_the_first_choices_can_be_fixed(wanted: tuple[int, ...], expected: list[
 
 
 def test_an_offer_is_evaluated_once_for_all_that_is_chosen_from_it() -> None:
-    """A second evaluation would make a domain with a demand fail, and count a mark twice."""
+    """A second evaluation would make a domain with a demand fail, and would count a mark twice."""
     domain = ConcreteDomain((DIGIT,), marks=marks("branch"))
     offer = ir.Conditional(DIGITS, ir.Witness(0, TRUE), among(1, 2, 3), among())
     code = execute(domain, {}, pick(0, offer, SKIP))
@@ -193,7 +193,7 @@ def test_next_reads_the_successor_state() -> None:
 
 
 def test_nested_binders_keep_apart() -> None:
-    """Slots are reused, but never for two binders that are active simultaneously."""
+    """Slots are reused, but never for two binders that are active at the same time."""
     inner = ir.Quantified(False, 1, among(1, 2), ir.Equal(plus(X, 1), plus(Y, 2)))
     both = ir.And(
         (ir.Quantified(True, 0, among(2, 3), inner), ir.Let(BOOL, 2, TRUE, local(2, BOOL)))

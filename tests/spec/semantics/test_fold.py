@@ -1,4 +1,4 @@
-"""The meaning of every node, one table per family, on the concrete domain."""
+"""The meaning of every node on the concrete domain, with one table per family of nodes."""
 
 from __future__ import annotations
 
@@ -180,7 +180,7 @@ LOOPS: list[tuple[ir.Expr, Value]] = [
     (quantified(True, among(), FALSE), True),
     (quantified(False, among(1, 3), less(X, lit(2))), True),
     (quantified(False, among(), TRUE), False),
-    # Elements after the deciding one are not evaluated.
+    # Elements after the one that decides are not evaluated.
     (quantified(False, among(1, 2), ir.Demand(BOOL, less(X, lit(2)), 0, TRUE)), True),
     (quantified(True, among(1, 2), ir.Demand(BOOL, less(X, lit(2)), 0, FALSE)), False),
     (ir.Collect(Set(ANY), 0, among(1, 2, 3), less(X, lit(3)), PRODUCT), (1, 4)),
@@ -231,7 +231,7 @@ def test_fits(value: Value, source: Type, target: Type, fits: bool) -> None:
     ("expr", "value"), [*TRUTH, *NUMBERS, *STRUCTURES, *COLLECTIONS, *LOOPS], ids=str
 )
 def test_value_in_a_run(expr: ir.Expr, value: Value) -> None:
-    """The same with operands whose values are unknown until the run."""
+    """Nodes have the same values if their operands become known only in the run."""
     literals: list[ir.Literal] = []
 
     def variables(part: Any) -> Any:
@@ -314,7 +314,7 @@ Y = var(0)
 
 
 def step(statement: ir.Statement, *state: Value, kinds: tuple[Type, ...] = (DIGIT,)) -> Value:
-    """The state after a statement, or its signal."""
+    """Returns the state after a statement, or its signal."""
     domain = ConcreteDomain(kinds)
     code = execute(domain, {}, statement)
     frame: list[Any] = [*state, *[None] * (domain.width - len(state)), Run()]

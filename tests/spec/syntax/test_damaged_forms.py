@@ -1,8 +1,9 @@
-"""Each form of the language and each slip: cut off before each token, without it, and with another.
+"""Damaged forms: each form of the language and each slip is cut off before each token, or has the
+token removed or replaced.
 
 The parser returns problems and raises no exception; a text without problems can be formatted. A run
-tries every `STEP`-th text, and all of them if ``FENCEPOST_FORMS`` is ``all``.
-``FENCEPOST_INSERTED`` is the number of texts with an inserted token.
+tries every `STEP`-th text, or all of them if ``FENCEPOST_FORMS`` is ``all``. ``FENCEPOST_INSERTED``
+is the number of texts with an inserted token.
 """
 
 from __future__ import annotations
@@ -23,7 +24,9 @@ from fencepost.spec.syntax.tokens import BREAK, Token, scan, spelled
 
 
 def _written(blocks: str, head: str = "", indent: str = "") -> tuple[str, ...]:
-    """The texts of a table, whose blocks consist of a text, ``=>`` and the expected result."""
+    """Returns the texts of a table whose blocks consist of a text, ``=>`` and the expected
+    result.
+    """
     texts = (block.partition("\n=> ")[0] for block in blocks.strip("\n").split("\n\n"))
     return tuple(head + "\n".join(indent + line for line in text.split("\n")) for text in texts)
 

@@ -48,7 +48,7 @@ def test_every_keyword_has_a_colour() -> None:
 
 
 def pattern(scope: str, with_: str) -> str:
-    """The only pattern of a scope that contains a word."""
+    """Returns the only pattern of a scope that contains a word."""
     (match,) = [
         str(node["match"])
         for node in nodes(GRAMMAR)
@@ -68,7 +68,7 @@ def pattern(scope: str, with_: str) -> str:
     ids=["types", "functions", "methods", "values"],
 )
 def test_words_of_a_colour(scope: str, words: tuple[str, ...], more: tuple[str, ...]) -> None:
-    """A word list of the language and its colour have the same words."""
+    """A colour applies to exactly the words in a list of the language."""
     match = pattern(scope, rf"\b{words[0]}\b")
     listed = re.sub(r"\\[a-zA-Z]|\(\?[^(]*?\(\)$|\(\?=.*", " ", match)
     listed = listed.replace("int(?:8|16|32|64)?", "int|int8|int16|int32|int64")

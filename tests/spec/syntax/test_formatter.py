@@ -1,4 +1,4 @@
-"""The formatter: examples, and that it preserves trees and comments and is idempotent."""
+"""The formatter: examples, and that it is idempotent and preserves trees and comments."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Text to tree: every form, layout, valid names, spans, and the parse table itself."""
+"""From text to tree: every form, layout, valid names, spans, and the parse table itself."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from fencepost.spec.text.source import Source
 
 
 def cases(text: str) -> list[tuple[str, str]]:
-    """Blocks of a form, and ``=>`` with its tree."""
+    """Splits a text into blocks, each with a form, ``=>`` and its tree."""
     blocks = [block.split("\n=> ") for block in text.strip().split("\n\n")]
     return [(written, " ".join(expected.split())) for written, expected in blocks]
 
@@ -77,7 +77,7 @@ def test_a_block_is_the_conjunction_of_its_lines() -> None:
 
 def test_let_lines_take_in_the_rest_of_the_block() -> None:
     assert body("invariant I:\n  let x = a\n  let y = b\n  c") == "LetIn(x a LetIn(y b c))"
-    # With a colon it is one of the conditions.
+    # With a colon, it is one of the conditions.
     both = "invariant I:\n  let x = a\n  let y = x: y\n  b"
     assert body(both) == "LetIn(x a Conjunction([LetIn(y x y) b]))"
 
@@ -152,7 +152,7 @@ RESERVED = """
 
 
 def test_reserved_words() -> None:
-    """A change here breaks specs that use the word as a name."""
+    """A new reserved word breaks specs that use it as a name."""
     assert sorted(reserved()) == RESERVED.split()
 
 
@@ -220,7 +220,7 @@ def test_expression_alone(text: str, expected: str) -> None:
 
 @pytest.fixture
 def table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The path of the prepared table, initially missing, instead of the one next to the grammar."""
+    """Redirects the prepared table to a path where it is initially missing."""
     path = tmp_path / "grammar.json"
     monkeypatch.setattr(parse_table, "TABLE", path)
     return path
@@ -242,9 +242,7 @@ def test_a_table_is_used_with_its_grammar_and_its_lark_only(
 
 
 def test_nothing_but_time_is_lost_without_a_table(table: Path) -> None:
-    """The table has the same symbols, rules, states and actions: Lark's result does not depend on
-    the file.
-    """
+    """Without the file, Lark computes a table with the same symbols, rules, states and actions."""
     parse_table.prepared.cache_clear()
     without = parse_table.prepared()
     parse_table.write()
@@ -272,7 +270,7 @@ def test_every_rule_has_its_form() -> None:
 
 
 def test_every_rule_has_a_first_symbol() -> None:
-    """Every node needs a span."""
+    """A rule without symbols would produce a node without a span."""
     assert all(rule.expansion for rule in rules())
 
 

@@ -13,8 +13,8 @@ from fencepost.spec.text.codes import Code, codes
 
 
 def test_every_code_of_the_program_is_in_the_table() -> None:
-    """Conversely every code of the table is used; a code is a complete string literal at each
-    use.
+    """The opposite holds as well: every code in the table is used, always as a complete string
+    literal.
     """
     used = {
         node.value

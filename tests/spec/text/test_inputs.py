@@ -1,4 +1,4 @@
-"""Every input except a regular file of bounded size is refused, without blocking."""
+"""Every input is refused without blocking, unless it is a regular file of bounded size."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def _folder(path: Path, _: Kind) -> None:
 
 
 def _oversized(path: Path, kind: Kind) -> None:
-    # A sparse file takes no space.
+    # A sparse file takes up no space.
     path.touch()
     os.truncate(path, kind.max_bytes + 1)
 
@@ -51,7 +51,7 @@ HOSTILE: dict[str, Callable[[Path, Kind], None]] = {
 def test_a_hostile_file_is_refused(tmp_path: Path, hostile: str) -> None:
     for kind in Kind:
         HOSTILE[hostile](tmp_path / kind.name, kind)
-    # A separate process, so that a blocking call fails the test instead of stopping it.
+    # A separate process, so that a call that blocks makes the test fail instead of hang.
     code = (
         "import sys; from pathlib import Path; from fencepost.spec.text import inputs\n"
         "for kind in inputs.Kind:\n"

@@ -1,4 +1,4 @@
-"""Readable and unreadable files; modules inside their roots; specs of a folder."""
+"""Readable and unreadable files, modules inside their roots, and the specs in a folder."""
 
 from __future__ import annotations
 
