@@ -1,4 +1,4 @@
-"""Hypothesis strategies that generate specs as text, over the whole language."""
+"""Hypothesis strategies that generate specs in the whole language as text."""
 
 from __future__ import annotations
 
@@ -14,26 +14,28 @@ __all__ = ["grown", "grown_large", "specs"]
 
 @st.composite
 def specs(draw: st.DrawFn, modules: bool = True) -> str:
-    """The text of a well-typed spec, usually with a few to a few thousand states.
+    """Draws the text of a well-typed spec, which usually has a few to a few thousand states.
 
-    With ``modules``, some have two files: see `tests.strategies.modules.files`.
+    With ``modules``, some specs have two files: see `tests.strategies.modules.files`.
     """
     return _text(Drawing.by_hypothesis(draw), modules)
 
 
 def grown(seed: int, modules: bool = True) -> str:
-    """Such a text without Hypothesis, for thousands of runs."""
+    """Generates such a text without Hypothesis, for thousands of runs."""
     return _text(Drawing.by_chance(seed), modules)
 
 
 def grown_large(seed: int) -> str:
-    """Such a text, with types of any size and nesting: states may have thousands of bits."""
+    """Generates such a text with types of any size and nesting; its states may have thousands of
+    bits.
+    """
     drawing = Drawing.by_chance(seed)
     risk = drawing.pick([0, 12, 30])
     return Model(World(drawing, LargeKinds(drawing), expression, risk)).write_large()
 
 
 def _text(drawing: Drawing, modules: bool) -> str:
-    # Some specs take risks: indices, divisors and stored values that may be invalid.
+    # Some specs take risks: their indices, divisors and stored values may be invalid.
     risk = drawing.pick([0, 2, 6, 12])
     return Model(World(drawing, Kinds(drawing), expression, risk)).write(modules)

@@ -14,8 +14,9 @@ from tests.strategies.templates import Templates, rules
 def behaviour_spec(
     random: Random, until: bool = True, constraint: bool = True, depth: int = 3
 ) -> str:
-    """A spec with one property, ``P``, whose operators are nested up to ``depth``; ``until`` and
-    ``constraint`` allow these constructs.
+    """Generates a spec with one property, ``P``, whose operators are nested up to ``depth``.
+
+    ``until`` and ``constraint`` say whether the spec may contain these constructs.
     """
     system = _System.drawn(random, constraint)
     formula = system.phrases(until=until).text("formula", depth)
@@ -23,8 +24,10 @@ def behaviour_spec(
 
 
 def formulas_spec(random: Random, count: int, operators: int) -> str:
-    """A spec with properties ``P0``, ``P1`` and so on, each a formula of at most ``operators``
-    operators, without `until` and without a constraint.
+    """Generates a spec with properties ``P0``, ``P1`` and so on.
+
+    Each property is a formula of at most ``operators`` operators. The spec contains neither `until`
+    nor a constraint.
     """
     system = _System.drawn(random, False)
     phrases = system.phrases()
@@ -36,7 +39,7 @@ def formulas_spec(random: Random, count: int, operators: int) -> str:
 
 @dataclass(slots=True)
 class _System:
-    """The lines of a random system; ``x`` has values up to ``top``."""
+    """The lines of a random system, whose ``x`` has values up to ``top``."""
 
     drawing: Drawing
     lines: list[str]
@@ -70,12 +73,14 @@ class _System:
         return system
 
     def add(self, rule: str, own: bool = False, **names: str) -> None:
-        """Adds an action, to the role if ``own``."""
+        """Adds an action, to the role if ``own`` is set."""
         lines = self.phrases(own).text(rule, 3, **names).splitlines()
         self.lines += [f"    {line}" for line in lines] if own else lines
 
     def phrases(self, own: bool = False, until: bool = True) -> Templates:
-        """The rules for this system; with ``own``, the variable ``s`` of the role is in scope."""
+        """Returns the rules for this system; with ``own``, the variable ``s`` of the role is in
+        scope.
+        """
         names = {
             "$value": f"${{{'|'.join(map(str, range(self.top + 1)))}}}",
             "$below": f"${{{'|'.join(map(str, range(self.top)))}}}",
@@ -104,7 +109,7 @@ class _System:
 
 
 def _formula_of(random: Random, phrases: Templates, operators: int) -> str:
-    """A random formula with this number of operators."""
+    """Returns a random formula with this number of operators."""
     if operators == 0:
         return phrases.text("predicate", 0)
     if operators == 1 or random.random() < 0.5:

@@ -1,4 +1,4 @@
-"""Contexts of statements, and properties of generated statements."""
+"""The contexts of statements, and the properties of generated statements."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ NOTHING: frozenset[str] = frozenset()
 
 @dataclass(frozen=True, slots=True)
 class Channel:
-    """A declared channel; ``full`` is the number of messages that makes a send fail or block, if
-    any.
+    """A declared channel. ``full`` is the number of messages with which a send fails or blocks, if
+    there is such a limit.
     """
 
     name: str
@@ -31,7 +31,7 @@ class Channel:
         return Readable(self.name, kind, root=self.name, channel=True)
 
     def line(self, scope: Scope) -> str:
-        """The text of one channel of a family, or of the only one."""
+        """Returns the text of the channel or, if it is a family, of one channel in it."""
         if not self.indices:
             return self.name
         return f"{self.name}[{', '.join(key(scope, index) for index in self.indices)}]"
@@ -39,7 +39,7 @@ class Channel:
 
 @dataclass(frozen=True, slots=True)
 class Body:
-    """The context of statements: the values they may read, assign, send to and call."""
+    """The context of statements: the values that they may read, assign, send to and call."""
 
     scope: Scope
     targets: tuple[Readable, ...] = ()
@@ -52,8 +52,8 @@ class Body:
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """A statement: its lines, the variables it may assign, and the scope after it, or None if
-    unchanged.
+    """A generated statement: its lines, the variables that it may assign, and the scope after it,
+    or None if the scope is unchanged.
 
     With ``ends``, the statements after it are unreachable. With ``simple``, it may share a line
     with others.
@@ -68,7 +68,7 @@ class Written:
 
 @dataclass(slots=True)
 class Suite:
-    """Statements in order."""
+    """A sequence of statements."""
 
     statements: list[Written] = field(default_factory=list[Written])
 
@@ -89,17 +89,17 @@ class Suite:
 
 
 def block(head: str, inner: Suite, one_line: bool) -> list[str]:
-    """A line that ends with a colon, and the statements of its block."""
+    """Returns a line that ends with a colon, followed by the statements of its block."""
     if one_line and inner.simple:
         return [f"{head} {'; '.join(inner.lines())}"]
     return [head, *(f"    {line}" for line in inner.lines())]
 
 
 def ordinary(body: Body) -> Scope:
-    """The scope of positions that exclude ghosts."""
+    """Returns the scope for positions that exclude ghosts."""
     return replace(body.scope, ghosts=False)
 
 
 def ghostly(body: Body, ghost: bool) -> Scope:
-    """The scope of a ghost's value, or of another value."""
+    """Returns the scope for a value, which may read ghosts if it is a ghost's."""
     return replace(body.scope, ghosts=ghost)

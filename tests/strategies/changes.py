@@ -1,4 +1,4 @@
-"""Random statements with effects: assignments, methods, sends."""
+"""Random statements with effects: assignments, methods and sends."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from fencepost.spec.core.types import (
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """An assignment target, and the conditions for its existence."""
+    """An assignment target, with the conditions for its existence."""
 
     text: str
     kind: Type
@@ -63,7 +63,9 @@ def _target(body: Body) -> Target | None:
 
 
 def _checked(body: Body, guards: tuple[str, ...], lines: list[str], root: str) -> Written:
-    """The statement after the conditions that prevent its failure (without them, at some risk)."""
+    """Prepends the conditions that prevent the statement from failing, or leaves them out at some
+    risk.
+    """
     draw = body.scope.world.drawing
     assigned = frozenset([root])
     if not guards or body.scope.world.risky():
@@ -75,7 +77,9 @@ def _checked(body: Body, guards: tuple[str, ...], lines: list[str], root: str) -
 
 
 def moving(body: Body) -> Written | None:
-    """A statement that can be repeated and changes the state each time, so that runs are long."""
+    """Returns a statement that changes the state each time it is repeated, so that runs are
+    long.
+    """
     draw = body.scope.world.drawing
     targets = [target for target in body.targets if not target.ghost]
     base = draw.pick(targets) if targets else None
@@ -110,7 +114,7 @@ def moving(body: Body) -> Written | None:
 
 
 def assign(body: Body, depth: int) -> Written | None:
-    """``x = e`` and the like, to any target that may be assigned here."""
+    """Returns an assignment, such as ``x = e``, to any target that may be assigned here."""
     draw = body.scope.world.drawing
     target = _target(body)
     if target is None:
@@ -131,7 +135,7 @@ def assign(body: Body, depth: int) -> Written | None:
 
 
 def _counted(body: Body, target: Target) -> Written:
-    """``x += 1`` and the like, within the range."""
+    """Returns a statement such as ``x += 1`` that stays within the range."""
     draw = body.scope.world.drawing
     kind = target.kind
     assert isinstance(kind, Int)
@@ -144,7 +148,7 @@ def _counted(body: Body, target: Target) -> Written:
 
 
 def method(body: Body, depth: int) -> Written | None:
-    """``s.add(e)`` and the like."""
+    """Returns a call of a method, such as ``s.add(e)``."""
     draw = body.scope.world.drawing
     for _ in range(3):
         target = _target(body)
@@ -182,7 +186,7 @@ def _changed(body: Body, target: Target, depth: int, lot: int) -> Written | None
 
 
 def send(body: Body, depth: int) -> Written | None:
-    """``send e to c``."""
+    """Returns a statement ``send e to c``."""
     if not body.channels:
         return None
     draw = body.scope.world.drawing

@@ -42,7 +42,8 @@ MAX_TRAVERSED = 16
 class Domain:
     """A domain: its text after a binder, and the type and maximal number of its elements.
 
-    With ``typed``, it is the name of a type, so that a comprehension in brackets is a map.
+    With ``typed``, the text is the name of a type, so that a comprehension over it in brackets is a
+    map.
     """
 
     text: str
@@ -53,12 +54,14 @@ class Domain:
     fixed: bool = True
 
     def element(self, name: str) -> Readable:
-        """The local for an element."""
+        """Returns the local for an element."""
         return Readable(name, self.kind, self.ghost)
 
 
 def domain(scope: Scope, depth: int, ordered: bool, most: int = MAX_TRAVERSED) -> Domain:
-    """A domain. With ``ordered``, its order may matter, so a bag with ghosts is excluded."""
+    """Draws a domain. With ``ordered``, the order of its elements may matter, so it is not a bag
+    with ghosts.
+    """
     draw = scope.world.drawing
     return draw.weighted(
         [
@@ -115,7 +118,7 @@ def _interval(scope: Scope, depth: int, most: int) -> Domain | None:
     if depth <= 0 or draw.chance(60):
         # A range of literals is a type.
         return Domain(f"{low}..{high}", Int(low, high), high - low + 1, typed=True)
-    # The end may precede the beginning, which makes it empty.
+    # The end may precede the beginning; then the domain is empty.
     first, last = integer(low), scope.expression(Int(low - 1, high), depth - 1)
     if isinstance(last.kind, Int) and (last.kind.low < -WIDE or last.kind.high > WIDE):
         return None
@@ -159,7 +162,7 @@ def _made(scope: Scope, depth: int, limit: int) -> Domain | None:
 
 
 def collection(scope: Scope, kind: Set | Seq | Bag, depth: int, typed: bool) -> Text:
-    """A set, sequence or bag that fits a type."""
+    """Draws a set, sequence or bag that fits a type."""
     draw = scope.world.drawing
     if depth <= 0:
         return draw.weighted(
@@ -203,7 +206,7 @@ def _spelt(scope: Scope, kind: Set | Seq | Bag, depth: int, typed: bool) -> Text
 
 
 def _whole(scope: Scope, kind: Set | Seq | Bag) -> Text | None:
-    """The name of a type, as the set of its values."""
+    """Returns the name of a type, which denotes the set of its values."""
     if not isinstance(kind, Set) or size(kind.element) > MAX_TRAVERSED:
         return None
     if kind.capacity is not None and kind.capacity < size(kind.element):
@@ -234,7 +237,7 @@ def _algebra(scope: Scope, kind: Set | Seq | Bag, depth: int, typed: bool) -> Te
 
 
 def _part(scope: Scope, kind: Set | Seq | Bag, depth: int, typed: bool) -> Text | None:
-    """``q[i..j]`` and the like, usually within bounds."""
+    """Returns ``q[i..j]`` and the like, usually within bounds."""
     if not isinstance(kind, Seq):
         return None
     draw = scope.world.drawing
@@ -251,7 +254,7 @@ def _part(scope: Scope, kind: Set | Seq | Bag, depth: int, typed: bool) -> Text 
 
 
 def _joined(scope: Scope, kind: Set | Seq | Bag, depth: int, typed: bool) -> Text | None:
-    """``q + r``."""
+    """Returns ``q + r``."""
     if not isinstance(kind, Seq) or kind.capacity < 2:
         return None
     left = collection(scope, Seq(kind.element, 1), depth - 1, typed)
@@ -277,7 +280,7 @@ def _comprehension(scope: Scope, kind: Set | Seq | Bag, depth: int, typed: bool)
     fixed = over.fixed
     often = kind.capacity is not None and kind.capacity > 3
     if limit // max(over.most, 1) > 1 and draw.chance(70 if often else 30):
-        # The second may depend on the first.
+        # The second domain may depend on the first element.
         again = domain(inside, depth - 1, ordered=True, most=limit // max(over.most, 1))
         name = draw.name("e")
         inside = inside.add(again.element(name))
@@ -293,7 +296,7 @@ def _comprehension(scope: Scope, kind: Set | Seq | Bag, depth: int, typed: bool)
 
 
 def chosen(scope: Scope, kind: Type, depth: int) -> Text | None:
-    """``choose x in S where p``: over a whole type without a condition, or at some risk."""
+    """Returns ``choose x in S`` for a whole type ``S``; at some risk, ``where p`` is added."""
     name = scope.world.drawing.name("c")
     text = f"choose {name} in {scope.world.kinds.text(kind)}"
     if scope.world.risky():

@@ -40,7 +40,7 @@ MAX_INITIAL = 40
 
 @dataclass(frozen=True, slots=True)
 class Role:
-    """A role, or family of roles; ``index`` is the type of the family's index."""
+    """A role or a family of roles; ``index`` is the type of the family's index."""
 
     name: str
     index: Type | None
@@ -49,8 +49,9 @@ class Role:
 
 @dataclass(slots=True)
 class Declarations:
-    """The declarations of a spec so far, and their lines. ``dared`` are the kinds of places that
-    get a condition that may have no value.
+    """The declarations of a spec so far, and their lines.
+
+    ``dared`` lists the kinds of places that get a condition that may have no value.
     """
 
     world: World
@@ -68,7 +69,9 @@ class Declarations:
 
     @property
     def among(self) -> bool:
-        """Whether a daring condition restricts the initial values of a variable."""
+        """Whether the initial values of a variable are restricted by a condition that may have no
+        value.
+        """
         return "where of an initial value" in self.dared
 
     @property
@@ -80,7 +83,7 @@ class Declarations:
     def scope(
         self, role: Role | None, where: Where, ghosts: bool = False, *more: Function
     ) -> Scope:
-        """The values that can be read in a role or at the top."""
+        """Returns the scope in a role, or at the top level if ``role`` is None."""
         values = list(self.constants)
         if where != "constant":
             for owner, variable in self.variables:
@@ -148,8 +151,8 @@ class Declarations:
         self.variables.append((role, Readable(name, kind, ghost, root=name)))
 
     def _among(self, scope: Scope, name: str, kind: Type) -> str:
-        """Some values of a type, and a condition that restricts a variable's initial values to
-        them.
+        """Returns some values of a type, with or without a condition that further restricts the
+        initial values of a variable.
         """
         draw = self.draw
         # The number of initial states must not depend on a ghost.
@@ -215,7 +218,7 @@ class Declarations:
         self.lines.append(" ".join([head, *options]))
 
     def _content(self, scope: Scope, content: Set | Seq | Bag) -> str:
-        """The initial content of a channel."""
+        """Returns the initial content of a channel."""
         most = 2 if content.capacity is None else content.capacity
         if self.draw.chance(40):
             return scope.expression(content, 1).text
@@ -238,7 +241,7 @@ class Declarations:
     # ------------------------------------------------------------ defs and procedures
 
     def _parameters(self, scope: Scope, open: bool) -> tuple[Scope, tuple[Type, ...], str]:
-        """Some parameters; with ``open``, they may leave a capacity to the argument."""
+        """Draws some parameters; with ``open``, their capacity may be left to the argument."""
         kinds: list[Type] = []
         texts: list[str] = []
         for _ in range(self.draw.number(0, 2)):
@@ -295,18 +298,18 @@ def _nameable(kind: Type) -> bool:
 
 
 def is_short(kind: Type) -> bool:
-    """Whether the name of a type denotes a set of a few values."""
+    """Checks whether the name of a type denotes a set of only a few values."""
     return size(kind) <= 6 and isinstance(kind, Bool | Int | Enum | Record | Union)
 
 
 def index_of(kinds: Kinds) -> Type:
-    """An index of a family: a type of two or three values."""
+    """Draws the index of a family, a type of two or three values."""
     options = [k for k in kinds.named if 1 < size(k) < 4 and isinstance(k, Enum | Int)]
     return kinds.drawing.pick([Int(0, 1), BOOL, Int(0, 2), Int(-1, 0), *options])
 
 
 def _seen(owner: Role | None, variable: Readable, role: Role | None) -> Readable:
-    """A variable as it is read in ``role`` (at the top if None)."""
+    """Returns a variable as it is read in ``role``, or at the top level if ``role`` is None."""
     if owner is None or owner == role:
         return variable
     if owner.index is None:
@@ -316,7 +319,7 @@ def _seen(owner: Role | None, variable: Readable, role: Role | None) -> Readable
 
 
 def _next(value: Readable) -> Readable:
-    """The value after the step."""
+    """Returns the value that is read after the step."""
     if value.suffix:
         return replace(value, text=f"next({value.text}", suffix=f"{value.suffix})")
     return replace(value, text=f"next({value.text})", channel=False)

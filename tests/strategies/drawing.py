@@ -1,8 +1,8 @@
-"""Decisions of the strategies, drawn from Hypothesis, with the simplest answer first.
+"""The decisions of the strategies, drawn from Hypothesis, with the simplest answer first.
 
 Hypothesis shrinks numbers towards 0, so every list of alternatives begins with the simplest one,
-and every chance shrinks to "no". All decisions use numbers from one range, so later ones keep their
-meaning when Hypothesis changes or removes an earlier one.
+and every chance shrinks to "no". All decisions use numbers from one range, so that later decisions
+keep their meaning when Hypothesis changes or removes an earlier one.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _NUMBERS = st.integers(0, LOTS - 1)
 
 
 class Drawing:
-    """One example being drawn; ``names`` counts the names used so far."""
+    """One example being drawn. ``names`` counts the names used so far."""
 
     def __init__(self, lot: Callable[[], int]) -> None:
         self._lot = lot
@@ -32,12 +32,14 @@ class Drawing:
 
     @classmethod
     def by_hypothesis(cls, draw: st.DrawFn) -> Drawing:
-        """Decisions that Hypothesis can shrink."""
+        """Draws decisions that Hypothesis can shrink."""
         return cls(lambda: draw(_NUMBERS))
 
     @classmethod
     def by_chance(cls, seed: int) -> Drawing:
-        """Decisions from a plain random number generator: cheaper, and without repetition."""
+        """Draws decisions from a plain random number generator, which is cheaper and does not
+        repeat them.
+        """
         random = Random(seed)
         return cls(lambda: random.randrange(LOTS))
 
@@ -45,22 +47,22 @@ class Drawing:
         return self._lot() * count // LOTS
 
     def number(self, low: int, high: int) -> int:
-        """An integer of ``low..high``; ``low`` is the simplest."""
+        """Draws an integer of ``low..high``; ``low`` is the simplest."""
         return low if high <= low else low + self._below(high - low + 1)
 
     def chance(self, percent: int) -> bool:
-        """True in ``percent`` of a hundred cases; False is simpler."""
+        """Returns True in ``percent`` of a hundred cases; False is simpler."""
         return self._below(100) >= 100 - percent
 
     def pick(self, options: Sequence[T]) -> T:
-        """One of the options; the first is the simplest."""
+        """Draws one of the options; the first is the simplest."""
         return options[self.number(0, len(options) - 1)]
 
     def weighted(self, options: Sequence[tuple[int, Callable[[], T | None]]]) -> T:
-        """The result of one of the options, chosen by weight.
+        """Chooses one of the options by weight and returns its result.
 
-        An option that returns None is not available here; then the next ones are tried, in a
-        circle. Those of weight 0 are a last resort.
+        An option that returns None is not available here; then the options after it are tried,
+        cyclically. Those of weight 0 are a last resort.
         """
         likely = [option for option in options if option[0]]
         lot = self.number(1, sum(weight for weight, _ in likely))
@@ -76,13 +78,15 @@ class Drawing:
         raise AssertionError("no option can be had here")
 
     def several(self, make: Callable[[], T], least: int, most: int, percent: int = 50) -> list[T]:
-        """Some results of ``make``: at least ``least``, then each further one with a chance."""
+        """Returns at least ``least`` results of ``make``, and up to ``most``, each further one by
+        chance.
+        """
         values = [make() for _ in range(least)]
         while len(values) < most and self.chance(percent):
             values.append(make())
         return values
 
     def name(self, stem: str) -> str:
-        """A unique name in the spec."""
+        """Returns a name that is unique in the spec."""
         count = self._names[stem] = self._names.get(stem, -1) + 1
         return f"{stem}{count}"

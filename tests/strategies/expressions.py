@@ -1,8 +1,8 @@
 """Random expressions of a given type, built from the readable values of a scope.
 
 An expression of a type fits it: its value has this type in every state, unless the spec takes
-risks. ``typed`` says whether the context determines the type (that of a variable or a parameter);
-otherwise the expression itself must determine it.
+risks. ``typed`` says whether the type is determined by the context (the type of a variable or a
+parameter). Otherwise the expression itself must determine it.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from fencepost.spec.core.types import (
 
 
 def expression(scope: Scope, kind: Type, depth: int, typed: bool) -> Text:
-    """An expression of a type."""
+    """Draws an expression of a type."""
     if depth > 0 and scope.world.drawing.chance(4):
         return _let_in(scope, kind, depth, typed)
     match kind:
@@ -52,7 +52,7 @@ def expression(scope: Scope, kind: Type, depth: int, typed: bool) -> Text:
 
 
 def _let_in(scope: Scope, kind: Type, depth: int, typed: bool) -> Text:
-    """``let x = e: body``."""
+    """Returns ``let x = e: body``."""
     draw = scope.world.drawing
     readable = [path.kind for path in scope.paths() if path.total and telling(path.kind)]
     bound = draw.pick([Int(0, 3), *readable])
@@ -82,7 +82,7 @@ def _structure(
 
 
 def _built(scope: Scope, kind: Type, depth: int, typed: bool) -> Text | None:
-    """A value built from its parts, which are expressions."""
+    """Returns a value built from parts that are expressions."""
     draw = scope.world.drawing
     match kind:
         case Record(name, fields):
@@ -121,7 +121,7 @@ def _arguments(scope: Scope, fields: tuple[Field, ...], depth: int, named: bool)
 
 
 def _with(scope: Scope, kind: Type, depth: int) -> Text | None:
-    """``r with f: e, g: d``."""
+    """Returns ``r with f: e, g: d``."""
     if not isinstance(kind, Record):
         return None
     record = read(scope, kind, 0)
@@ -135,7 +135,7 @@ def _with(scope: Scope, kind: Type, depth: int) -> Text | None:
         parts.append(f"{item.name}: {inner.expression(item.type, depth - 1).text}")
     text = f"{record.text} with {', '.join(parts)}"
     if len(parts) > 1:
-        # A comma after it would be ambiguous here.
+        # A comma after the expression would be ambiguous here.
         return Text(f"({text})", kind)
     return Text(text, kind, UNARY, reaching=True)
 

@@ -1,7 +1,8 @@
-"""Random conditions without a value in some states, for places that a spec dares.
+"""Random conditions that have no value in some states, for the places in which a spec dares to
+fail.
 
-The other strategies guard partial operations by tests; this one does not, so that specs fail in
-every kind of place, some of them at once, some late, some never.
+The other strategies guard partial operations by tests. This one does not, so that specs fail in
+every kind of place: some at once, some late, some never.
 """
 
 from __future__ import annotations
@@ -53,19 +54,21 @@ PLACES = (
 
 
 def dared(draw: Drawing) -> frozenset[str]:
-    """The places that a spec dares: usually none, or one."""
+    """Draws the places where a spec dares to fail: usually none or one."""
     if not draw.chance(50):
         return frozenset()
     return frozenset(draw.several(lambda: draw.pick(PLACES), 1, 4, 60))
 
 
 def daring(scope: Scope) -> Text:
-    """A condition that may have no value; some are decided before the failing part is evaluated."""
+    """Draws a condition that may have no value. Some conditions are decided before the failing part
+    is evaluated.
+    """
     draw = scope.world.drawing
     inner = failing(scope)
     if inner is None:
         return condition(scope, 1)
-    # Rarely true, so that most failures occur late.
+    # The test is rarely true, so that most failures occur late.
     test = conjoined(scope, 1)
     match draw.number(0, 8):
         case 0:
@@ -97,10 +100,11 @@ def daring(scope: Scope) -> Text:
 
 
 def failing(scope: Scope) -> Text | None:
-    """A condition with an unguarded partial operation, or None if no readable value can be its
-    operand.
+    """Draws a condition with an unguarded partial operation, or returns None if no readable value
+    can be its operand.
 
-    Conditions on constants are decided before the run; elsewhere only state-dependent ones count.
+    Conditions on constants are decided before the run. Elsewhere only conditions that depend on the
+    state are drawn.
     """
     if scope.where != "constant":
         scope = replace(scope, values=tuple(v for v in scope.values if not v.fixed))
@@ -121,13 +125,13 @@ def failing(scope: Scope) -> Text | None:
 
 
 def _small(scope: Scope, left: Text | None, most: int) -> Text | None:
-    """A comparison with a small number."""
+    """Returns a comparison with a small number."""
     draw = scope.world.drawing
     return left and infix(left, draw.pick(ORDERS), integer(draw.number(0, most)), COMPARISON, BOOL)
 
 
 def _machine(scope: Scope) -> Text | None:
-    """A quotient by a machine integer, or a number that may not fit a narrow one."""
+    """Returns a quotient by a machine integer, or a number that may not fit into a narrow one."""
     draw, path = scope.world.drawing, scope.total(Machine)
     if path is not None and draw.chance(50):
         by = reading(scope, path).text
@@ -137,7 +141,7 @@ def _machine(scope: Scope) -> Text | None:
 
 
 def _chosen(scope: Scope) -> Text | None:
-    """A choice among elements that may not exist."""
+    """Returns a condition on an element that is chosen but may not exist."""
     over, name = domain(scope, 0, ordered=True), scope.world.drawing.name("e")
     inside = replace(scope, values=(over.element(name),))
     test = with_literal(inside, lambda _: True)

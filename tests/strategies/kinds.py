@@ -1,4 +1,4 @@
-"""Random types: their declarations, and the ones small enough for a random model."""
+"""Random types: their declarations, and which of them are small enough for a random model."""
 
 from __future__ import annotations
 
@@ -42,19 +42,21 @@ WIDE = 1 << 20
 
 
 def size(kind: Type) -> int:
-    """The number of values of a type, at most `COUNTED`; cheap for any type."""
+    """Returns the number of values of a type, but at most `COUNTED`; this is cheap for any type."""
     return cardinality(kind) if countable(kind, COUNTED) else COUNTED
 
 
 def fits(inner: Type, outer: Type) -> bool:
-    """Whether two types have one shape and every value of ``inner`` is one of ``outer``."""
+    """Checks whether two types have the same shape and every value of ``inner`` is one of
+    ``outer``.
+    """
     return same_shape(inner, outer) and within(inner, outer)
 
 
 def telling(kind: Type) -> bool:
-    """Whether an expression can determine this type by itself.
+    """Checks whether an expression can determine this type by itself.
 
-    A list is a bag, and an element an option, only if the context says so.
+    A list is a bag only if the context says so; the same is true of an element and an option.
     """
     match kind:
         case Bag() | Option() | Set(_, 0) | Seq(_, 0):
@@ -69,7 +71,7 @@ def telling(kind: Type) -> bool:
 
 @dataclass(slots=True)
 class Kinds:
-    """The types of one spec: its declarations, and types built from them."""
+    """The types of one spec: the declared ones, and types built from them."""
 
     min_size: ClassVar[int] = 2
     """Minimal number of values of a variable's type."""
@@ -139,7 +141,7 @@ class Kinds:
         return f"{'ghost ' if item.ghost else ''}{item.name}: {self.text(item.type)}"
 
     def text(self, kind: Type) -> str:
-        """The text of a type."""
+        """Returns the text of a type."""
         names = [name for name, alias in self.aliases.items() if alias == kind]
         if names and (not isinstance(kind, Int) or self.drawing.chance(80)):
             return names[0]
@@ -172,12 +174,12 @@ class Kinds:
         return [*self.aliases.values(), *self.enums, *self.structures]
 
     def range(self) -> Int:
-        """A range of a few integers."""
+        """Draws a range of a few integers."""
         low = self.drawing.pick([0, 0, 0, 1, -1, -2, -3])
         return Int(low, low + self.drawing.number(1, 4))
 
     def scalar(self) -> Type:
-        """A type without parts."""
+        """Draws a type without parts."""
         draw = self.drawing
         options: list[Type] = [BOOL, *self.enums, *self.enums, *self.aliases.values()]
         lot = draw.number(0, 99)
@@ -190,12 +192,12 @@ class Kinds:
         return Machine(64)
 
     def key(self) -> Type:
-        """A type with two to four values, whose name can denote their set."""
+        """Draws a type with two to four values whose name can denote the set of them."""
         options = [kind for kind in self.named if 1 < size(kind) <= 4 and not has_ghost(kind)]
         return self.drawing.pick([Int(0, 1), Int(0, 2), BOOL, Int(-1, 1), Machine(2), *options])
 
     def small(self, most: int = 40) -> Type:
-        """A scalar, record, union or option of at most ``most`` values."""
+        """Draws a scalar, record, union or option with at most ``most`` values."""
         draw = self.drawing
         lot = draw.number(0, 99)
         kind: Type = BOOL
@@ -208,7 +210,7 @@ class Kinds:
         return kind if size(kind) <= most else Int(0, draw.number(1, 3))
 
     def any(self, depth: int = 2) -> Type:
-        """A type for a variable."""
+        """Draws a type for a variable."""
         draw = self.drawing
         lot = draw.number(0, 99)
         if lot < 45 or depth == 0:
@@ -241,7 +243,7 @@ class Kinds:
 
 @dataclass(slots=True)
 class LargeKinds(Kinds):
-    """A few random types of any size and nesting, declared, and the types inside them."""
+    """Declares a few random types of any size and nesting, and the types inside them."""
 
     min_size: ClassVar[int] = 1
     readable_domains: ClassVar[int] = 24
@@ -249,7 +251,7 @@ class LargeKinds(Kinds):
     outermost: list[Type] = field(default_factory=list[Type])
 
     def declare(self) -> None:
-        """Draws the types and declares the named ones among them."""
+        """Draws the types, and declares those that have a name."""
         draw = self.drawing
         random = Random(draw.number(0, 99) * 100 + draw.number(0, 99))
         types = random_values.Types(random, draw.name)
@@ -269,7 +271,7 @@ class LargeKinds(Kinds):
         self._declare(types.scalar())
 
     def _declare(self, kind: Type) -> None:
-        """Adds a type, after the types inside it, to the pool."""
+        """Adds a type to the pool, after the types inside it."""
         if kind in self.pool:
             return
         match kind:
@@ -299,7 +301,7 @@ class LargeKinds(Kinds):
         self.pool.append(kind)
 
     def _name(self, kind: Type) -> None:
-        """Gives a type a name, so that it can be a domain."""
+        """Gives a type a name, so that the type can be a domain."""
         if kind not in self.aliases.values():
             name, text = self.drawing.name("T"), self.text(kind)
             self.lines.append(f"type {name} = {text}")
@@ -310,17 +312,19 @@ class LargeKinds(Kinds):
             self._declare(item.type)
 
     def scalar(self) -> Type:
-        """A type without parts, from the pool."""
+        """Draws a type without parts from the pool."""
         scalars = [kind for kind in self.pool if isinstance(kind, Scalar)]
         return self.drawing.pick([BOOL, *scalars, *scalars])
 
     def any(self, depth: int = 2) -> Type:
-        """A type from the pool, usually an outermost one."""
+        """Draws a type from the pool, usually an outermost one."""
         return self.drawing.pick(self.outermost if self.drawing.chance(80) else self.pool)
 
 
 def _is_writable(kind: Type) -> bool:
-    """Whether the language has a type: no option of an option, and no keys without a literal."""
+    """Checks whether a type can be written: it contains no option of an option and no key without a
+    literal.
+    """
     match kind:
         case Option(element):
             return not isinstance(element, Option) and _is_writable(element)
@@ -337,5 +341,5 @@ def _is_writable(kind: Type) -> bool:
 
 
 def is_moderate(kind: Int) -> bool:
-    """Whether adding a few numbers of a range stays within 64 bits."""
+    """Checks whether a sum of a few numbers in a range stays within 64 bits."""
     return kind.low >= -(1 << 60) and kind.high <= 1 << 60

@@ -30,7 +30,7 @@ from fencepost.spec.core.types import Enum, Record, Seq, Set, Type, Union, has_g
 
 @dataclass(slots=True)
 class Model(Declarations):
-    """A spec being written, from the top. ``rest`` is a def: if it is true, no action is
+    """A spec that is written from top to bottom. ``rest`` is a def; while it is true, no action is
     enabled.
     """
 
@@ -39,7 +39,9 @@ class Model(Declarations):
     """Depth, minimum and maximum number of the statements of an action."""
 
     def write(self, modules: bool) -> str:
-        """The whole text; with ``modules``, sometimes of two files (see `modules.files`)."""
+        """Writes the whole text; with ``modules``, it sometimes has two files (see
+        `modules.files`).
+        """
         if self.draw.chance(15):
             self.lines.append('"""A random spec."""')
         self.dared = dared(self.draw)
@@ -85,7 +87,7 @@ class Model(Declarations):
         return joined({ROOT: self._commented(halves.root), "part": self._commented(halves.module)})
 
     def _commented(self, written: list[str]) -> str:
-        """The text, with comments and blank lines between some lines."""
+        """Joins the lines, with comments and blank lines between some of them."""
         lines: list[str] = []
         for line in written:
             if line and not line.startswith(" ") and self.draw.chance(10):
@@ -94,7 +96,7 @@ class Model(Declarations):
         return "\n".join(lines) + "\n"
 
     def write_large(self) -> str:
-        """The text of a spec that changes and compares a few variables of large types."""
+        """Writes a spec that changes and compares a few variables of large types."""
         self.extent = 3, 3, 6
         self.world.kinds.declare()
         self.lines += self.world.kinds.lines
@@ -177,7 +179,7 @@ class Model(Declarations):
         self.world.actions.append(Known(role.name if role else "", name, index, tuple(kinds)))
 
     def _where(self, scope: Scope) -> str:
-        """A condition on choices or a received message, or ""."""
+        """Returns a condition on choices or a received message, or ""."""
         if not self.draw.chance(30):
             return ""
         scope = replace(scope, ghosts=False)
@@ -186,7 +188,7 @@ class Model(Declarations):
         return f" where {condition(scope, 1).text}"
 
     def _mover(self) -> None:
-        """An action that keeps the model running."""
+        """Adds an action that keeps the model running."""
         draw = self.draw
         name, local = draw.name("a"), draw.name("p")
         body = self.body(None, self.scope(None, "action", True), [])
@@ -205,11 +207,11 @@ class Model(Declarations):
         self.world.actions.append(Known("", name, parameters=kinds))
 
     def _awake(self) -> list[str]:
-        """The guard of every action, if any."""
+        """Returns the guard that every action has, if the spec has one."""
         return [] if self.rest is None else [f"require not {self.rest}"]
 
     def _sender(self, channel: Channel) -> None:
-        """An action that can always send."""
+        """Adds an action that sends a message and needs no condition except room in the channel."""
         draw = self.draw
         name, local = draw.name("a"), draw.name("p")
         scope = self.scope(None, "action")
@@ -256,7 +258,7 @@ class Model(Declarations):
     # ------------------------------------------------------------ partial definitions
 
     def _narrow_definitions(self) -> None:
-        """Defs whose parameters have narrow ranges."""
+        """Adds defs whose parameters have narrow ranges."""
         number, element = self.draw.name("d"), self.draw.name("d")
         kind = self.world.kinds.range()
         local = self.draw.name("q")
@@ -277,7 +279,9 @@ class Model(Declarations):
         self.defs.append(Function(element, (parameter,), BOOL))
 
     def _daring_statements(self, body: Body) -> list[Written]:
-        """The first statements of an action if the spec dares its guards, choices or ghosts."""
+        """Returns the first statements of an action, if its guards, choices or ghosts dare to
+        fail.
+        """
         draw = self.draw
         statements: list[Written] = []
         if {"guard", "enabled"} & self.dared and draw.chance(60):
@@ -303,7 +307,7 @@ class Model(Declarations):
         return statements
 
     def _daring_properties(self) -> None:
-        """A property of each kind that the spec dares."""
+        """Adds a property of each kind that the spec lets fail."""
         draw = self.draw
         for kind in ("invariant", "step invariant", "reachable", "lemma"):
             if kind in self.dared:
@@ -352,7 +356,7 @@ class Model(Declarations):
             lines += self._property(f"{kind} {name}:", scope, kind == "reachable")
 
     def _property(self, head: str, scope: Scope, rare: bool) -> list[str]:
-        """A property that usually holds; rarely true conditions only become reachables."""
+        """Returns the lines of a property that usually holds or, if it is ``rare``, rarely."""
         draw = self.draw
         if draw.chance(30):
             lets, scope = named(scope, 60)

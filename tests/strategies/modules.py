@@ -1,6 +1,6 @@
 """A random spec in two files: its first declarations become a module that the rest imports.
 
-Both are one text: the module follows a separator line, and `files` splits them.
+Both files are in one text. The module follows a separator line, and `files` splits the text.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ _CONSTANT = re.compile(r"const (\w+): (\S+) = (\w+)$")
 
 
 def files(text: str) -> dict[str, str]:
-    """The texts of a spec's files by name; the first is `ROOT`."""
+    """Returns the texts of a spec's files by name; the first one is `ROOT`."""
     parts = _BEHIND.split(text)
     return {ROOT: parts[0], **dict(zip(parts[1::2], parts[2::2], strict=True))}
 
 
 def joined(texts: dict[str, str]) -> str:
-    """The combined text of a spec's files, with `ROOT` first."""
+    """Joins the texts of a spec's files, with `ROOT` first."""
     modules = [f"####### file {name}.fence\n{text}" for name, text in texts.items() if name != ROOT]
     return "".join([texts[ROOT], *modules])
 
@@ -47,10 +47,10 @@ class Split:
 
 
 def split(drawing: Drawing, lines: Sequence[str]) -> Split | None:
-    """An equivalent spec in two files; None without state to move.
+    """Splits a spec into an equivalent one in two files, or returns None if there is no state to
+    move.
 
-    Every declared name has a unique number, so names can be replaced without regard to their
-    context.
+    Every declared name has a unique number, so names can be replaced regardless of their context.
     """
     tops = [number for number, line in enumerate(lines) if line and not line.startswith((" ", '"'))]
     first = next((p for p in tops if _declared([lines[p]], _STATE)), None)
@@ -76,10 +76,10 @@ def _declared(lines: Sequence[str], kinds: Sequence[str] = ()) -> list[str]:
 
 
 def _named(drawing: Drawing, module: Sequence[str]) -> list[str]:
-    """The names imported directly; all others are reached through the module.
+    """Returns the names that are imported directly; all others are reached through the module.
 
-    Types are imported since their members are written unqualified, properties since checks name
-    them unqualified, and some state since the model would not include it otherwise.
+    Types are imported because their members are written unqualified, properties because checks name
+    them unqualified, and some state because the model would not include it otherwise.
     """
     state = _declared(module, _STATE)
     sure = {*_declared(module, _TYPES + _PROPERTIES), drawing.pick(state)}
@@ -88,7 +88,7 @@ def _named(drawing: Drawing, module: Sequence[str]) -> list[str]:
 
 
 def _parameters(drawing: Drawing, module: list[str]) -> str:
-    """Removes values from constants of the module; returns the import's arguments for them."""
+    """Removes values from constants of the module, and returns the import's arguments for them."""
     arguments: list[str] = []
     for number, line in enumerate(module):
         constant = _CONSTANT.match(line)

@@ -1,4 +1,4 @@
-"""Random integers: arithmetic with tracked ranges, so that results can be made to fit."""
+"""Random integers: arithmetic that keeps track of ranges, so that results can be made to fit."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from fencepost.spec.core.types import Bag, Int, Machine, Seq, as_collection
 
 
 def number(scope: Scope, depth: int) -> Text:
-    """An integer whose range is the type of the text."""
+    """Draws an integer; the type of the text is its range."""
     draw = scope.world.drawing
     if depth <= 0:
         return draw.weighted(
@@ -63,7 +63,7 @@ def number(scope: Scope, depth: int) -> Text:
 
 
 def fitted(scope: Scope, value: Text, target: Int) -> Text:
-    """The number, changed to fit a range."""
+    """Changes a number so that it fits into a range."""
     draw = scope.world.drawing
     kind = value.kind
     assert isinstance(kind, Int)
@@ -76,7 +76,7 @@ def fitted(scope: Scope, value: Text, target: Int) -> Text:
     width = target.high - target.low + 1
     if width > 1 << 62:
         return integer(draw.number(target.low, target.high))
-    # The range of the other two forms is that of the number.
+    # The other two forms have the range of the number itself.
     lot = draw.number(0, 2) if _bounded(value) else 0
     if lot == 0:
         wrapped = infix(value, "%", integer(width), PRODUCT, Int(0, width - 1))
@@ -99,7 +99,7 @@ def _read(scope: Scope, path: Path | None) -> Text | None:
 
 
 def _readable_number(scope: Scope) -> Text | None:
-    """A number that can be read."""
+    """Returns a number that can be read."""
     risky = scope.world.risky()
     return _read(scope, scope.some(lambda p: isinstance(p.kind, Int) and (risky or p.total)))
 
@@ -133,7 +133,7 @@ def _product(scope: Scope, depth: int) -> Text | None:
 
 
 def quotient(scope: Scope, depth: int) -> Text | None:
-    """A quotient or remainder, whose divisor may be zero at some risk."""
+    """Returns a quotient or remainder; at some risk, its divisor may be zero."""
     draw = scope.world.drawing
     left = number(scope, depth - 1)
     sign = draw.pick(["//", "%"])
@@ -145,7 +145,7 @@ def quotient(scope: Scope, depth: int) -> Text | None:
 
 
 def quotient_range(sign: str, a: int, b: int, c: int, d: int) -> Int:
-    """A range that holds all results of floor division of a..b by c..d."""
+    """Returns a range that holds all results of floor division of a..b by c..d."""
     divisors = [x for x in {c, d, -1, 1} if c <= x <= d and x]
     if sign == "//":
         corners = [x // y for x, y in product((a, b), divisors)] or [0]
@@ -183,7 +183,7 @@ def _occurrences(scope: Scope, depth: int) -> Text | None:
 
 
 def _added_up(scope: Scope, depth: int) -> Text | None:
-    """A sum of a collection, or of a comprehension over any domain."""
+    """Returns a sum over a collection, or over a comprehension with any domain."""
     draw = scope.world.drawing
     paths = [p for p in scope.paths() if isinstance(element_of(p.kind), Int) and p.total]
     if paths and draw.chance(50):
@@ -200,7 +200,7 @@ def _added_up(scope: Scope, depth: int) -> Text | None:
 
 
 def _times(count: int, low: int, high: int) -> Int:
-    """The range of a sum of at most ``count`` numbers."""
+    """Returns the range of a sum of at most ``count`` numbers."""
     return Int(min(0, count * low), max(0, count * high))
 
 
@@ -215,7 +215,7 @@ def _of_two(scope: Scope, depth: int) -> Text | None:
 
 
 def extreme(scope: Scope) -> Text | None:
-    """The minimum or maximum of a collection, guarded by a test that it is not empty."""
+    """Returns the minimum or maximum of a collection, guarded by a test that it is not empty."""
     draw = scope.world.drawing
     path = scope.some(lambda p: isinstance(element_of(p.kind), Int) and p.total)
     if path is None:
@@ -238,7 +238,7 @@ def _either(scope: Scope, depth: int) -> Text:
 
 
 def _converted(scope: Scope) -> Text | None:
-    """A machine integer as a mathematical one."""
+    """Converts a machine integer to a mathematical one."""
     operand = _read(scope, scope.total(Machine))
     if operand is None:
         return None
@@ -252,7 +252,7 @@ def _converted(scope: Scope) -> Text | None:
 
 
 def machine(scope: Scope, kind: Machine, depth: int, typed: bool) -> Text:
-    """A machine integer of a width."""
+    """Draws a machine integer of the given width."""
     draw = scope.world.drawing
     if depth <= 0:
         return draw.weighted(
@@ -289,7 +289,7 @@ def _machine_quotient(scope: Scope, kind: Machine, depth: int, typed: bool) -> T
 
 def _machine_minus(scope: Scope, kind: Machine, depth: int, typed: bool) -> Text:
     inner = machine(scope, kind, depth - 1, typed)
-    # The least value is a literal, whose opposite does not exist.
+    # The least value is a literal, and its opposite does not exist.
     return inner if inner.last(UNARY)[0].isdigit() else prefix("-", inner, UNARY, kind)
 
 

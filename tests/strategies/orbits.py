@@ -1,8 +1,9 @@
-"""Random specs with symmetric types: roles, channels and values of every shape that contain some.
+"""Random specs with symmetric types, and roles, channels and values of every shape that contain
+them.
 
-`orbits.txt` has, for each shape of variables, its type and initial value, its changes, and its
-conditions, with and without a risk. There ``$x`` is the variable, and ``c`` and ``d`` are values of
-type ``C``.
+`orbits.txt` has the type and initial value for each shape of variables, the changes, and the
+conditions with and without a risk. In these texts, ``$x`` is the variable, and ``c`` and ``d`` are
+values of type ``C``.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ Shaped = tuple[str, str]
 
 
 def grown(seed: int) -> str:
-    """The text of a spec, drawn from a seed."""
+    """Generates the text of a spec from a seed."""
     drawing = Drawing.by_chance(seed)
     return _Spec(drawing, Templates(drawing, rules("orbits")), drawing.chance(30)).text()
 
@@ -63,7 +64,7 @@ class _Spec:
         return "\n".join(self.lines) + "\n"
 
     def some(self, rule: str, indent: str = "", **names: str) -> list[str]:
-        """The lines of a text of a rule."""
+        """Returns the lines of a text that is drawn from a rule."""
         return [f"{indent}{line}" for line in self.templates.text(rule, 1, **names).split("\n")]
 
     def variable(self, name: str, indent: str) -> Shaped:
@@ -86,7 +87,7 @@ class _Spec:
         self.own.append(("R[c].own", own[1]))
 
     def action(self, head: str, variables: Sequence[Shaped], indent: str, *first: str) -> None:
-        """An action; ``first`` are statements that bind ``c`` and ``d``."""
+        """Adds an action; ``first`` are statements that bind ``c`` and ``d``."""
         draw = self.draw
         self.lines += [f"{indent}{head}", *(f"{indent}    {line}" for line in first)]
         if draw.chance(50):

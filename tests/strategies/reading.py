@@ -38,7 +38,7 @@ from fencepost.spec.core.types import (
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """A part of a readable value, and the conditions for its existence."""
+    """The text of a part of a readable value, and the conditions for the part's existence."""
 
     text: Text
     guards: tuple[str, ...] = ()
@@ -48,7 +48,7 @@ class Reading:
 
 
 def literal(scope: Scope, kind: Type, typed: bool = True) -> Text | None:
-    """A literal of a type; None if it would not determine its type."""
+    """Returns a literal of a type, or None if the literal would not determine its type."""
     draw = scope.world.drawing
     match kind:
         case Bool():
@@ -111,19 +111,19 @@ def _items(scope: Scope, kind: Set | Seq | Bag, typed: bool) -> Text | None:
 
 
 def listed(kind: Set | Seq | Bag, items: list[str]) -> Text:
-    """A set, or a list as a sequence or bag, of these elements."""
+    """Returns a set, or a list that denotes a sequence or bag, of these elements."""
     text = ", ".join(items)
     return Text(f"{{{text}}}" if isinstance(kind, Set) else f"[{text}]", kind)
 
 
 def integer(value: int) -> Text:
-    """An integer literal."""
+    """Returns an integer literal."""
     level = POSTFIX if value >= 0 else UNARY
     return Text(str(value), Int(value, value), level)
 
 
 def converted(scope: Scope, kind: Machine, number: Text) -> Text:
-    """``int8(e)``, which determines its type."""
+    """Returns ``int8(e)`` and the like, which determines its own type."""
     name = scope.world.kinds.text(kind)
     return Text(f"{name}({number.text})", kind, fixed=number.fixed)
 
@@ -132,7 +132,7 @@ def converted(scope: Scope, kind: Machine, number: Text) -> Text:
 
 
 def pick_path(scope: Scope, kind: Type, partial: bool) -> Path | None:
-    """A path to a value that fits a type (or may fit, in a spec that takes risks)."""
+    """Draws a path to a value that fits a type (or may fit, in a spec that takes risks)."""
     draw = scope.world.drawing
     paths = [p for p in scope.paths() if same_shape(p.kind, kind) and (partial or p.total)]
     fitting = [p for p in paths if within(p.kind, kind)]
@@ -143,7 +143,7 @@ def pick_path(scope: Scope, kind: Type, partial: bool) -> Path | None:
 
 
 def reading(scope: Scope, path: Path) -> Reading:
-    """The text of a path. Keys and positions are chosen now."""
+    """Returns the text of a path; its keys and positions are drawn now."""
     base = path.base
     text, kind = base.text, base.kind
     guards: list[str] = []
@@ -166,7 +166,7 @@ def _into(
             return f"{text}.{fields[index].name}", fields[index].type
         case "key", Map(keys, value):
             if joined:
-                # A channel's indices share one pair of brackets.
+                # The indices of a channel share one pair of brackets.
                 return f"{text[:-1]}, {key(scope, keys)}]", value
             return f"{text}[{key(scope, keys)}]", value
         case "content", Option(element):
@@ -185,7 +185,7 @@ def _into(
 
 
 def key(scope: Scope, kind: Type) -> str:
-    """A key of a map or an index of a family: a simple expression of the type."""
+    """Returns a simple expression for a key of a map or an index of a family."""
     draw = scope.world.drawing
     simple = [
         value.text
@@ -207,7 +207,9 @@ def key(scope: Scope, kind: Type) -> str:
 
 
 def read(scope: Scope, kind: Type, depth: int, typed: bool = True) -> Text | None:
-    """A readable value, guarded by a test if it may not exist (or not, at some risk)."""
+    """Returns a readable value, guarded by a test if it may not exist; at some risk, the test is
+    left out.
+    """
     path = pick_path(scope, kind, depth > 0)
     if path is None:
         return None
@@ -224,7 +226,7 @@ def read(scope: Scope, kind: Type, depth: int, typed: bool = True) -> Text | Non
 
 
 def guardable(scope: Scope, path: Path) -> list[bool]:
-    """For each option on the path, whether it may be compared with none here."""
+    """Returns for each option on the path whether it may be compared with none here."""
     kinds: list[bool] = []
     kind = path.base.kind
     for step in path.steps:
@@ -247,7 +249,7 @@ def guardable(scope: Scope, path: Path) -> list[bool]:
 
 
 def conditional(scope: Scope, kind: Type, depth: int, typed: bool) -> Text:
-    """``if c then a else b``."""
+    """Returns ``if c then a else b``."""
     test = scope.expression(BOOL, depth - 1)
     then = scope.expression(kind, depth - 1, typed)
     otherwise = scope.expression(kind, depth - 1, typed)
@@ -255,7 +257,7 @@ def conditional(scope: Scope, kind: Type, depth: int, typed: bool) -> Text:
 
 
 def call(scope: Scope, kind: Type, depth: int) -> Text | None:
-    """A call of a def whose result fits."""
+    """Returns a call of a def whose result fits the type."""
     functions = [f for f in scope.defs if f.result is not None and fits(f.result, kind)]
     if not functions:
         return None
@@ -268,12 +270,12 @@ def call(scope: Scope, kind: Type, depth: int) -> Text | None:
 
 
 def guarded(guards: tuple[str, ...], test: Text) -> Text:
-    """``guards and test``."""
+    """Returns ``guards and test``."""
     for guard in reversed(guards):
         test = infix(Text(guard, BOOL, AND + 2), "and", test, AND, BOOL)
     return test
 
 
 def local(name: str, kind: Type) -> Readable:
-    """A local."""
+    """Returns a local that can be read."""
     return Readable(name, kind)

@@ -1,6 +1,6 @@
-"""Shrinks a spec with a failure by leaving out lines.
+"""Shrinks a failing spec by leaving out lines.
 
-For specs that were not drawn by Hypothesis, which shrinks its own.
+This is for specs that were not drawn by Hypothesis, which shrinks its own examples.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 
 def reduced(text: str, fails: Callable[[str], bool]) -> str:
-    """A spec that fails like ``text``, without any block of lines that could be left out.
+    """Returns a spec that fails like ``text`` and has no block of lines that could be left out.
 
     ``fails`` returns False, without an exception, for a text that is not a spec.
     """
@@ -26,7 +26,7 @@ def reduced(text: str, fails: Callable[[str], bool]) -> str:
 
 
 def _without(lines: list[str], number: int) -> list[str]:
-    """The lines without one of them and its block."""
+    """Leaves out a line and its block."""
     end = number + 1
     while end < len(lines) and _indent(lines[end]) > _indent(lines[number]):
         end += 1

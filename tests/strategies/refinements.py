@@ -1,5 +1,6 @@
-"""Small random modules, and specs derived from them by another encoding of the state: most refine
-their module, and some are broken by one change.
+"""Small random modules, and specs derived from them by encoding the state differently.
+
+Most of the specs refine their module; some are broken by one change.
 """
 
 from __future__ import annotations
@@ -13,8 +14,8 @@ from fencepost.spec.core.types import State
 
 @dataclass(frozen=True, slots=True)
 class Refining:
-    """The texts of module ``m`` and of a spec with ``refinement R: m``, and the mapping of the
-    spec's states to images.
+    """The texts of a module ``m`` and of a spec with ``refinement R: m``; ``image`` maps the spec's
+    states to those of the module.
     """
 
     module: str
@@ -23,14 +24,15 @@ class Refining:
 
 
 def refining(random: Random) -> Refining:
-    """A module, and a spec that may refine it."""
+    """Generates a module and a spec that may refine it."""
     top = random.choice((1, 2, 3))
     first = random.choice(("0", "0", str(top), "any"))
     actions = [_action(random, top) for _ in range(random.randint(1, 3))]
     module = [f"var x: 0..{top} = {first}", "var b: bool = false"]
     for number, action in enumerate(actions):
         module += _written(f"a{number}", action, "x = {}")
-    # The same actions with x reversed, and a variable that is not in the module.
+    # The spec has the same actions, with x reversed or not, and a variable that is not in the
+    # module.
     turned = random.random() < 0.5
     store = f"y = {top} - ({{}})" if turned else "y = {}"
     value = f"{top} - y" if turned else "y"
@@ -70,7 +72,7 @@ def _action(random: Random, top: int) -> _Action:
     tests = (f"x < {top}", "x > 0", "b", "not b", f"x != {random.randint(0, top)}")
     guards = [random.choice(tests) for _ in range(random.randint(0, 2))]
     values = ["0", f"{top} - x", f"(x + 1) % {top + 1}", f"if b then {top} else 0", ""]
-    # A failing step does not count: x leaves its range unless a guard prevents it.
+    # A failing step does not count, and x leaves its range unless a guard prevents it.
     values += ["x + 1"] if f"x < {top}" in guards or random.random() < 0.2 else []
     parameter = random.random() < 0.3
     updates = [random.choice(values) for _ in range(random.randint(1, 2))]

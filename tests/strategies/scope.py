@@ -11,7 +11,7 @@ from tests.strategies.kinds import Kinds
 
 from fencepost.spec.core.types import Map, Option, Record, Seq, Type, has_ghost
 
-# Binding strength of the outermost operator of a text.
+# Binding strength of a text's outermost operator.
 IMPLIES, OR, AND, NOT, COMPARISON, RANGE, SUM, PRODUCT, UNARY, POSTFIX = range(10)
 
 Where: TypeAlias = Literal["constant", "initial", "action", "property", "step"]
@@ -21,9 +21,9 @@ Where: TypeAlias = Literal["constant", "initial", "action", "property", "step"]
 class Text:
     """The text of an expression.
 
-    ``kind`` is its type as derived by the generator. With ``reaching``, it extends as far right as
-    possible, like a quantifier. With ``fixed``, it may be evaluated before the run, so that it is
-    refused if it is stored and does not fit.
+    ``kind`` is the type that the generator derived for it. With ``reaching``, it extends as far
+    right as possible, like a quantifier. With ``fixed``, it may be evaluated before the run, so
+    that it is refused if it is stored and does not fit.
     """
 
     text: str
@@ -33,30 +33,33 @@ class Text:
     fixed: bool = True
 
     def at(self, level: int) -> str:
-        """The text as an operand with more text after it."""
+        """Returns the text as an operand that has more text after it."""
         return f"({self.text})" if self.level < level or self.reaching else self.text
 
     def last(self, level: int) -> str:
-        """The text as the last operand of its expression."""
+        """Returns the text as the last operand of an expression."""
         return f"({self.text})" if self.level < level else self.text
 
 
 def form(
     kind: Type, template: str, *parts: Text, level: int = POSTFIX, reaching: bool = False
 ) -> Text:
-    """A text with parts that brackets or commas delimit; it is fixed if all of them are."""
+    """Fills parts into a template that delimits them by brackets or commas.
+
+    The result is fixed if all parts are.
+    """
     text = template.format(*(part.text for part in parts))
     return Text(text, kind, level, reaching, all(part.fixed for part in parts))
 
 
 def prefix(sign: str, inner: Text, level: int, kind: Type) -> Text:
-    """``sign inner``, whose operator binds at ``level``."""
+    """Returns ``sign inner``, whose operator binds at ``level``."""
     text = inner.last(level)
     return Text(f"{sign}{text}", kind, level, inner.reaching and text == inner.text, inner.fixed)
 
 
 def infix(left: Text, sign: str, right: Text, level: int, kind: Type) -> Text:
-    """``left sign right``, whose operator binds at ``level`` and groups to the left."""
+    """Returns ``left sign right``, whose operator binds at ``level`` and groups to the left."""
     if level == IMPLIES:
         sides = left.at(level + 1), right.last(level)
     elif level in (COMPARISON, RANGE):
@@ -64,13 +67,13 @@ def infix(left: Text, sign: str, right: Text, level: int, kind: Type) -> Text:
     else:
         sides = left.at(level), right.last(level + 1)
     reaching = right.reaching and sides[1] == right.text
-    # One side of a connective may decide it.
+    # One side of a connective may decide its value.
     fixed = (any if level in (IMPLIES, OR, AND) else all)((left.fixed, right.fixed))
     return Text(f"{sides[0]} {sign} {sides[1]}", kind, level, reaching, fixed)
 
 
 def either(test: Text, then: Text, otherwise: Text, kind: Type) -> Text:
-    """``if test then a else b``."""
+    """Returns ``if test then a else b``."""
     text = f"if {test.text} then {then.text} else {otherwise.text}"
     fixed = test.fixed and (then.fixed or otherwise.fixed)
     return Text(text, kind, UNARY, reaching=True, fixed=fixed)
@@ -80,9 +83,9 @@ def either(test: Text, then: Text, otherwise: Text, kind: Type) -> Text:
 class Readable:
     """A named value: a variable, local, constant, channel or established field.
 
-    ``text`` binds like a name. ``root`` is the state variable that it is part of, if any, and
-    ``flow`` says that a test makes it readable, until that variable changes. For a variable of a
-    role family the type is a map, and ``suffix`` is the text after the key's bracket.
+    ``text`` binds like a name. ``root`` is the state variable that the value is part of, if any.
+    With ``flow``, a test makes the value readable until that variable changes. For a variable of a
+    role family, the type is a map, and ``suffix`` is the text after the bracket with the key.
     """
 
     text: str
@@ -97,7 +100,9 @@ class Readable:
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """A def or procedure: its name and the types of its parameters (a text for an open one)."""
+    """A def or procedure: its name, the types of its parameters, its result, and the variables that
+    it assigns.
+    """
 
     name: str
     parameters: tuple[Type, ...]
@@ -107,8 +112,8 @@ class Function:
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """An action: the name of its role or "", its name, the type of the role's index, and the types
-    of its parameters.
+    """An action: the name of its role or "", its own name, the type of the role's index, and the
+    types of its parameters.
     """
 
     role: str
@@ -119,7 +124,7 @@ class Known:
 
 @dataclass(slots=True)
 class World:
-    """The shared parts of one spec.
+    """The parts of a spec that all its positions share.
 
     ``risk`` is the percentage of partial operations that are left unguarded. ``grow`` generates an
     expression (see `Scope.expression`). ``actions`` are those that `enabled` may refer to.
@@ -132,13 +137,13 @@ class World:
     actions: list[Known] = field(default_factory=list["Known"])
 
     def risky(self) -> bool:
-        """Whether to leave out a guard here."""
+        """Decides whether to leave out a guard here."""
         return self.drawing.chance(self.risk)
 
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """A position in a spec: its readable values, and whether ghosts are readable."""
+    """A position in a spec: its readable values, and whether ghosts can be read there."""
 
     world: World
     values: tuple[Readable, ...]
@@ -147,39 +152,41 @@ class Scope:
     defs: tuple[Function, ...] = ()
 
     def expression(self, kind: Type, depth: int, typed: bool = True) -> Text:
-        """An expression that fits a type; ``typed`` if its context determines which."""
+        """Draws an expression that fits a type; ``typed`` is set if the context determines the
+        type.
+        """
         return self.world.grow(self, kind, depth, typed)
 
     def add(self, *values: Readable) -> Scope:
         return replace(self, values=(*self.values, *values))
 
     def without(self, assigned: frozenset[str]) -> Scope:
-        """The scope after changes of these variables."""
+        """Returns the scope after changes of these variables."""
         kept = tuple(v for v in self.values if not (v.flow and v.root in assigned))
         return replace(self, values=kept)
 
     def lasting(self) -> Scope:
-        """The values that are readable in every round of a loop."""
+        """Returns the scope with only the values that are readable in every round of a loop."""
         return replace(self, values=tuple(v for v in self.values if not (v.flow and v.root)))
 
     def readable(self) -> Iterator[Readable]:
-        """The readable values."""
+        """Yields the readable values."""
         return (value for value in self.values if self.ghosts or not value.ghost)
 
     def paths(self) -> list[Path]:
-        """Every path to a value, through fields, keys, positions and options."""
+        """Returns every path to a value through fields, keys, positions and options."""
         result: list[Path] = []
         for value in self.readable():
             self._follow(Path(value, (), value.kind), result, 2)
         return [path for path in result if path.whole]
 
     def some(self, wanted: Callable[[Path], bool]) -> Path | None:
-        """One of the wanted paths to a value, if any."""
+        """Draws one of the wanted paths to a value, if there is any."""
         paths = [path for path in self.paths() if wanted(path)]
         return self.world.drawing.pick(paths) if paths else None
 
     def total(self, *kinds: type[Type]) -> Path | None:
-        """A path to a value of one of these kinds that always exists."""
+        """Draws a path to a value that has one of these kinds and always exists."""
         return self.some(lambda path: isinstance(path.kind, kinds) and path.total)
 
     def _follow(self, path: Path, result: list[Path], more: int) -> None:
@@ -201,7 +208,7 @@ class Scope:
                 pass
 
     def comparable(self, kind: Type) -> bool:
-        """Whether values of a type may be compared here."""
+        """Checks whether values of a type may be compared here."""
         return self.ghosts or not has_ghost(kind)
 
 
@@ -210,7 +217,9 @@ Step: TypeAlias = "int | Literal['key', 'position', 'content']"
 
 @dataclass(frozen=True, slots=True)
 class Path:
-    """A path from a readable value to a part of it: field numbers, and kinds of other steps."""
+    """A path from a readable value to one of its parts; ``steps`` are field numbers or other kinds
+    of steps.
+    """
 
     base: Readable
     steps: tuple[Step, ...]
@@ -221,7 +230,7 @@ class Path:
 
     @property
     def whole(self) -> bool:
-        """Whether the path may end here: for a family, only one process or channel is read."""
+        """Whether the path may end here: of a family, only one process or channel can be read."""
         if self.base.channel:
             return not isinstance(self.kind, Map)
         return not self.base.suffix or bool(self.steps)

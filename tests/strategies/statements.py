@@ -1,4 +1,4 @@
-"""Random statements: bodies of actions and procedures."""
+"""Random statements for the bodies of actions and procedures."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from fencepost.spec.core.types import Bool, Enum, Field, Int, Option, Union, has
 
 
 def suite(body: Body, depth: int, least: int = 1, most: int = 3, returns: bool = False) -> Suite:
-    """Some statements; with ``returns``, they may end with a return."""
+    """Draws some statements; with ``returns``, the last one may be a return."""
     draw = body.scope.world.drawing
     statements = Suite()
     count = least
@@ -36,7 +36,7 @@ def suite(body: Body, depth: int, least: int = 1, most: int = 3, returns: bool =
 
 
 def statement(body: Body, depth: int) -> Written:
-    """One statement."""
+    """Draws one statement."""
     draw = body.scope.world.drawing
     deep = depth > 0
     return draw.weighted(
@@ -62,7 +62,7 @@ def statement(body: Body, depth: int) -> Written:
 
 
 def require(body: Body, depth: int) -> Written:
-    """A guard; sometimes one that establishes a variant."""
+    """Draws a guard, sometimes one that establishes a variant."""
     draw = body.scope.world.drawing
     scope = ordinary(body)
     paths = flowing(scope)
@@ -104,7 +104,7 @@ def _let(body: Body, depth: int) -> Written:
 
 
 def _named(scope: Scope, depth: int, ghost: bool) -> tuple[str, Readable]:
-    """A line that names a value, and the name."""
+    """Returns a line that names a value, and the local that it introduces."""
     draw = scope.world.drawing
     name = draw.name("y")
     kind = scope.world.kinds.any(1)
@@ -116,7 +116,9 @@ def _named(scope: Scope, depth: int, ghost: bool) -> tuple[str, Readable]:
 
 
 def named(scope: Scope, percent: int) -> tuple[list[str], Scope]:
-    """The `let` lines that begin a block of conditions, and the scope after them."""
+    """Draws the `let` lines that begin a block of conditions, and returns them with the scope after
+    them.
+    """
     lines: list[str] = []
     while len(lines) < 2 and scope.world.drawing.chance(percent):
         line, local = _named(scope, 1, scope.ghosts)
@@ -191,7 +193,7 @@ def _match(body: Body, depth: int) -> Written | None:
 
 
 def _cases(body: Body, path: Path, subject: str) -> list[tuple[str, Scope]]:
-    """The cases of a match, which cover everything."""
+    """Returns the cases of a match, which together cover every value."""
     draw, scope = body.scope.world.drawing, body.scope
     match path.kind:
         case Enum(name, members):
@@ -216,7 +218,7 @@ def _variants(
     cases: list[tuple[str, Scope]] = []
     simple = path in flowing(body.scope)
     for tag in range(count):
-        # Within the case, but not yet in its pattern, the subject's variant is established as well.
+        # The subject's variant is also established within the case, but not yet in its pattern.
         established = fields_of(path, subject, tag, True) if simple else []
         if draw.chance(35):
             text, scope = pattern(body.scope, path.kind, tag, compare=True)
@@ -228,9 +230,9 @@ def _variants(
 
 
 def pattern(scope: Scope, kind: Union, tag: int, compare: bool) -> tuple[str, Scope]:
-    """A pattern for a variant, and the scope of its case.
+    """Draws a pattern for a variant, and returns it with the scope of its case.
 
-    With ``compare``, it may test fields, so that it does not cover the variant.
+    With ``compare``, it may test fields and thus not cover the variant.
     """
     draw = scope.world.drawing
     variant = kind.variants[tag]

@@ -1,6 +1,6 @@
 """Random specs with a symbolic constant, for searches of all its values at once.
 
-Every position of numbers can depend on the constant. Each run takes only a few steps, since each
+A number in any position can depend on the constant. Each run takes only a few steps, since each
 value of the constant is searched separately as well.
 """
 
@@ -17,18 +17,18 @@ DEPTH = 6
 
 @st.composite
 def symbolic_specs(draw: st.DrawFn) -> str:
-    """The text of a spec with a symbolic constant of a few values."""
+    """Draws the text of a spec with a symbolic constant that has a few values."""
     return _text(Drawing.by_hypothesis(draw))
 
 
 def grown_symbolic(seed: int) -> str:
-    """Such a text without Hypothesis."""
+    """Generates such a text without Hypothesis."""
     return _text(Drawing.by_chance(seed))
 
 
 def _text(drawing: Drawing) -> str:
     templates = Templates(drawing, rules("symbolic"))
-    # Leaving a range is an error, whereas a machine integer wraps.
+    # Leaving a range is an error, whereas a machine integer wraps around.
     if drawing.chance(25):
         return templates.text("range", DEPTH, int="", wide="5")
     return templates.text("machine", DEPTH, int="int", wide="int[8](x)")

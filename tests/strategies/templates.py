@@ -1,8 +1,8 @@
-"""Random texts from a table of rules, each a few templates with their weights.
+"""Random texts from a table of rules. Each rule has a few templates with weights.
 
-In a template ``\\n`` is a line break, ``${a|b}`` one of the alternatives, and ``$r`` a text of the
-rule ``r``. ``$x:r`` binds that text to ``x``, for the rest of the template and its expansion.
-``$x:new`` is a new name, which the rule ``leaf`` may produce there.
+In a template, ``\\n`` is a line break, ``${a|b}`` is one of the alternatives, and ``$r`` is a text
+of the rule ``r``. ``$x:r`` also binds this text to ``x``, for the rest of the template and for its
+expansion. ``$x:new`` is a new name, which the rule ``leaf`` may produce there.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _LOCAL_WEIGHT = 3
 
 @cache
 def rules(name: str) -> Rules:
-    """The rules of a table next to this module."""
+    """Reads the rules of a table next to this module."""
     table: dict[str, list[tuple[int, str]]] = {}
     rule = ""
     for line in Path(__file__).with_name(f"{name}.txt").read_text(encoding="utf-8").splitlines():
@@ -36,7 +36,9 @@ def rules(name: str) -> Rules:
 
 
 class Templates:
-    """Draws texts of rules. Locals are the new names bound around the current hole."""
+    """Draws texts from rules. ``locals`` has the new names that are bound around the current
+    hole.
+    """
 
     def __init__(self, drawing: Drawing, rules: Rules) -> None:
         self.drawing = drawing
@@ -44,7 +46,9 @@ class Templates:
         self.locals: list[str] = []
 
     def text(self, rule: str, depth: int, **names: str) -> str:
-        """A text of a rule, with rules nested up to ``depth``; ``names`` are bound in it."""
+        """Draws a text from a rule, with rules nested up to ``depth``; ``names`` are bound in
+        it.
+        """
         options = self.rules[rule]
         if rule == "leaf":
             options = [*options, *((_LOCAL_WEIGHT, local) for local in self.locals)]
@@ -82,7 +86,7 @@ class Templates:
         return "\n".join(lines)
 
     def _is_flat(self, template: str) -> bool:
-        """Whether the rules in a template expand to no other rules."""
+        """Checks that the rules in a template expand to no other rules."""
         used = [rule for _, _, rule in _HOLE.findall(template) if rule in self.rules]
         inside = [text for rule in used for _, text in self.rules[rule]]
         return not any(rule in self.rules for text in inside for _, _, rule in _HOLE.findall(text))

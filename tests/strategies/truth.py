@@ -1,4 +1,4 @@
-"""Random conditions: comparisons, tests of variants, quantifiers, connectives."""
+"""Random conditions: comparisons, tests of variants, quantifiers and connectives."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ ORDERS = ("==", "!=", "<", "<=", ">", ">=")
 
 
 def condition(scope: Scope, depth: int) -> Text:
-    """An expression of type bool."""
+    """Draws an expression of type bool."""
     draw = scope.world.drawing
     if depth <= 0:
         return draw.weighted(
@@ -79,7 +79,9 @@ def condition(scope: Scope, depth: int) -> Text:
 
 
 def conjoined(scope: Scope, depth: int) -> Text:
-    """A conjunction of several tests, rarely true, and thus rarely false when negated."""
+    """Draws a conjunction of several tests, which is rarely true, so that its negation is rarely
+    false.
+    """
     parts = scope.world.drawing.several(lambda: _compared(scope, depth), 1, 3)
     test = next((part for part in parts if part), None) or condition(scope, depth)
     for part in parts:
@@ -89,7 +91,7 @@ def conjoined(scope: Scope, depth: int) -> Text:
 
 
 def probable(scope: Scope, rare: bool) -> str:
-    """A condition that usually holds; with ``rare``, one that rarely holds."""
+    """Draws a condition that usually holds or, with ``rare``, rarely holds."""
     draw = scope.world.drawing
     if draw.chance(15):
         return condition(scope, 3).text
@@ -118,14 +120,18 @@ def _compared(scope: Scope, depth: int) -> Text | None:
 
 
 def _exists(scope: Scope, path: Path) -> bool:
-    """Whether a path can be compared here, and its existence guaranteed or risked."""
+    """Checks whether the value at a path can be compared here, and its existence be ensured or
+    risked.
+    """
     return scope.comparable(path.kind) and (
         path.total or scope.world.risk > 0 or all(guardable(scope, path))
     )
 
 
 def _held(scope: Scope, operand: Reading, test: Text) -> Text:
-    """The test of a part, guarded by the conditions for its existence."""
+    """Guards a test of a part by the conditions for its existence, or leaves them out at some
+    risk.
+    """
     if scope.world.risky():
         return test
     return guarded(operand.guards, test)
@@ -137,7 +143,7 @@ def _readable_condition(scope: Scope) -> Text | None:
 
 
 def with_literal(scope: Scope, wanted: Callable[[Path], bool]) -> Text | None:
-    """A readable value, compared with a value of its type."""
+    """Compares a readable value with a literal of its type."""
     draw = scope.world.drawing
     path = scope.some(lambda path: wanted(path) and _exists(scope, path))
     if path is None:
@@ -155,7 +161,7 @@ def _numbers(scope: Scope, depth: int) -> Text:
 
 
 def _equal(scope: Scope, depth: int) -> Text | None:
-    """A readable value, compared with an expression of its type."""
+    """Compares a readable value with an expression of its type."""
     path = scope.some(lambda path: (path.total or depth > 0) and _exists(scope, path))
     if path is None:
         return None
@@ -167,7 +173,7 @@ def _equal(scope: Scope, depth: int) -> Text | None:
 
 
 def _member(scope: Scope, depth: int) -> Text | None:
-    """``e in S``, with at least one readable side."""
+    """Returns ``e in S`` with at least one readable side."""
     draw = scope.world.drawing
     word = draw.pick(["in", "in", "not in"])
     readable = [p for p in scope.paths() if (p.total or depth > 0) and _exists(scope, p)]
@@ -183,7 +189,7 @@ def _member(scope: Scope, depth: int) -> Text | None:
     kind = operand.text.kind
     if isinstance(kind, Machine) and kind.bits > 8:
         return None
-    # The other side determines the type only of a listed set.
+    # The other side determines the type of a set only if the set is listed.
     among = literal(scope, Set(kind))
     if telling(kind) and not draw.chance(40):
         among = scope.expression(Set(kind), depth - 1, typed=False)
@@ -222,7 +228,7 @@ def _quantified(scope: Scope, depth: int) -> Text:
 
 
 def flowing(scope: Scope) -> list[Path]:
-    """The unions whose variant a test can establish."""
+    """Returns the paths to the unions whose variant a test can establish."""
     return [
         path
         for path in scope.paths()
@@ -233,7 +239,7 @@ def flowing(scope: Scope) -> list[Path]:
 
 
 def fields_of(path: Path, text: str, tag: int, ghosts: bool) -> list[Readable]:
-    """The readable fields of a union with an established variant."""
+    """Returns the readable fields of a union whose variant is established."""
     assert isinstance(path.kind, Union)
     return [
         Readable(f"{text}.{item.name}", item.type, item.ghost, path.base.root, flow=True)
@@ -243,7 +249,7 @@ def fields_of(path: Path, text: str, tag: int, ghosts: bool) -> list[Readable]:
 
 
 def _variant(scope: Scope, depth: int) -> Text | None:
-    """``u is V``, combined with a condition on its fields."""
+    """Returns ``u is V``, usually combined with a condition on the union's fields."""
     draw = scope.world.drawing
     paths = flowing(scope)
     if not paths:
@@ -288,7 +294,10 @@ def _enabled(scope: Scope) -> Text | None:
 
 
 def asking(scope: Scope) -> str:
-    """Whether some action can be taken: by any process or by one, with any parameters or these."""
+    """Returns a condition that some action can be taken.
+
+    It may name one process of the role and give the parameters, or leave them open.
+    """
     draw = scope.world.drawing
     action = draw.pick(scope.world.actions)
     text = action.name
