@@ -20,7 +20,7 @@ collect_ignore = (
     if browser.WANTED
     else ["checker/report/test_trace_page.py", "checker/web/test_explorer_page.py"]
 )
-"""Pages are tested in a browser if one is installed: see ``browser.py``."""
+"""Pages are tested in a browser if one is installed; see ``browser.py``."""
 if not tlc.WANTED:
     collect_ignore += ["checker/tla/test_tlc.py", "docs/test_tla_pairs.py"]
 
@@ -46,7 +46,7 @@ COLLECT_AFTER = 100_000
 """Garbage is collected after this number of new objects, as in the command."""
 
 collect_ignore_glob = ["*.fence"]
-"""Specs below this folder are data of tests; our plugin for pytest would run them."""
+"""Specs below this folder are test data; our plugin for pytest would run them."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

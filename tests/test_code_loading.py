@@ -82,8 +82,11 @@ REASONS = {
         "bytes of the bytes, and PySpark pickles these itself on their way from Java"
     ),
 }
-"""Spark itself pickles the objects it sends between the driver and its executors, tasks above all.
-These are processes of one user and one search that trust each other, not files that a user names.
+"""Spark itself pickles the objects that it sends between the driver and its executors, above all
+tasks.
+
+These processes belong to one user and one search and trust each other, whereas files that a user
+names are not trusted.
 """
 
 SOURCES = sorted(

@@ -49,7 +49,9 @@ PLAIN = {
     "simulate --help": (0, "random runs"),
     "doctor": (None, "engine interpreter  works"),
 }
-"""Commands that work on every machine: the exit code, or None for any, and a part of the output."""
+"""Commands that work on every machine, with their exit code, or None for any code, and a part of
+their output.
+"""
 
 NO_LLVM = (
     'error[F030]: the engine "local" cannot run here (llvmlite is not installed: pip install'
@@ -138,7 +140,7 @@ KINDS: dict[str, tuple[dict[str, str], set[str]]] = {
     "Mac of Intel": ({"sys_platform": "darwin", "platform_machine": "x86_64"}, {"z3-solver"}),
     "Windows": ({"sys_platform": "win32", "platform_machine": "AMD64"}, {"z3-solver"}),
 }
-"""Kinds of machines, and the libraries of engines that the package installs there."""
+"""Kinds of machines, and the libraries for engines that the package installs on each of them."""
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -66,15 +66,15 @@ FOLDERS = (
     "checker.pytest_specs",
     "checker.pytest_plugin",
 )
-"""Folders and single modules in the order of imports: each imports only from itself and from those
-above it in this list.
+"""Folders and single modules in the order of imports: each imports only from itself and from the
+entries above it.
 """
 
 USERS = {
     "checker.systems": ("checker.cli.", "checker.report.", "checker.lsp."),
     "checker.systems.kafka": ("checker.cli.record",),
 }
-"""Folders with the modules that may import them, by prefixes of their names."""
+"""Folders with the modules that may import them, given as prefixes of names."""
 
 STRANGERS = {
     "checker.reference": ("checker.native", "checker.spark", "checker.symbolic"),
@@ -83,8 +83,10 @@ STRANGERS = {
     "checker.native": ("checker.reference",),
     "checker.report": ("checker.reference", "checker.native", "checker.spark", "checker.symbolic"),
 }
-"""Folders that are independent of each other although the order would allow imports: engines do not
-import each other (but Spark runs the native kernels), and reports depend on results, not engines.
+"""Folders that do not depend on each other, although the order would allow imports between them.
+
+Engines do not import each other (but Spark runs the native kernels), and reports depend on results,
+not on engines.
 """
 
 HOMES = {
@@ -111,7 +113,7 @@ HOMES = {
     "pytest": ("checker.pytest_plugin", "checker.pytest_specs"),
     "z3": ("checker.symbolic.terms", "checker.symbolic.solver"),
 }
-"""The only modules that may import a foreign library, by prefixes of their names."""
+"""The only modules that may import a third-party library, given as prefixes of names."""
 
 
 def imports(path: Path) -> set[str]:

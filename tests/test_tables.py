@@ -32,9 +32,11 @@ PARTIAL: Mapping[str, frozenset[object]] = {
     "fencepost.checker.report.conformance.RULES": frozenset({"allowed"}),
     "TITLES": frozenset({"KILLED", "SAME", "REFUSED"}),
 }
-"""Tables without a row for some keys: the outline omits locals, no character takes two units of
-UTF-32, a phase without a share takes hardly any time, and the reports do not list allowed histories
-or killed mutants one by one."""
+"""Tables that lack a row for some keys.
+
+The outline omits locals, no character takes two units of UTF-32, a phase without a share takes
+hardly any time, and the reports do not list allowed histories or killed mutants one by one.
+"""
 
 
 def _tables() -> Iterator[tuple[str, Mapping[Any, object], object]]:

@@ -43,7 +43,7 @@ from fencepost.checker.symbolic import solver
 T = TypeVar("T")
 
 SHARE = 5
-"""One random spec in this many is compared with guarded or with optimised machine code."""
+"""One random spec in this number is compared with guarded or with optimised machine code."""
 BMC_STEPS = 3
 HIDDEN = blocks(ROOT / "tests" / "support" / "hidden_failures.txt")
 """Specs with an expression that may fail, and something that could hide the failure."""

@@ -30,12 +30,14 @@ from fencepost.spec.semantics.stepper import Runner
 
 TEMPORAL = "fencepost.checker.temporal"
 ANEW = ("automaton", "units", "lasso", "paths", "decide")
-"""The modules of `TEMPORAL` that decide, in the order of their imports."""
+"""The modules of `TEMPORAL` that decide properties, in the order of their imports."""
 LASSOS = "fencepost.checker.symbolic.lassos"
 SEEN = f"{TEMPORAL}.seen"
 NATIVE = "fencepost.checker.native"
 PACKED = ("streett", "product", "lassos", "behaviours")
-"""The modules of `NATIVE` that decide from packed states, in the order of their imports."""
+"""The modules of `NATIVE` that decide properties from packed states, in the order of their
+imports.
+"""
 VIOLATES_NOTHING = "what violates nothing"
 
 
@@ -198,7 +200,7 @@ UNFAIR: Mapping[str, tuple[tuple[int, ...], tuple[int, ...]]] = {
     "two units in turn": ((0, 1), ()),
     VIOLATES_NOTHING: ((0,), (1, 2, 3, 0)),
 }
-"""Values along paths that are not fair lassos, of specs with one variable; the last one is of a
+"""Values along paths that are not fair lassos, of specs with one variable. The last path is of a
 counter that reaches 3, as it must.
 """
 

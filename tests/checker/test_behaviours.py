@@ -26,7 +26,7 @@ from fencepost.spec.core.types import State
 from fencepost.spec.semantics.stepper import Runner
 
 ENGINES = ("interpreter", "local")
-"""The engines that decide; `bmc` searches for lassos of bounded length."""
+"""The engines that decide temporal properties; `bmc` searches for lassos of bounded length."""
 
 
 def decided(text: str, engine: str, limits: Limits | None = None) -> tuple[Model, Outcome]:
@@ -72,7 +72,7 @@ def shown(text: str, engine: str) -> str:
 
 BLOCKS = blocks(Path(__file__).with_name("behaviours.txt"))
 EXAMPLES = {block.name: (block.text, *block.expected) for block in BLOCKS}
-"""Specs, and the first variable along the lasso of each, or "ok"."""
+"""Each spec with the values of its first variable along the lasso, or "ok"."""
 DECIDED = [block.name for block in BLOCKS if not block.rest]
 COUNTER = """
 var x: 0..3 = 0

@@ -38,8 +38,8 @@ DECIDES = {
     "local": (Behaviours, "violation", 1),
     "bmc": (Lassos, "ways", 3),
 }
-"""The function of each engine that decides a property, and the position of the property number
-among its arguments.
+"""For each engine, the function that decides a property, and the position of the property's number
+among the arguments.
 """
 ENGINES = pytest.mark.parametrize("engine", DECIDES)
 SECONDS = 0.1

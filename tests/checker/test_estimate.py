@@ -102,7 +102,7 @@ TWO_PHASE_COMMIT = [
 
 PERCENTAGES = (10, 25, 50, 75, 90)
 NO_LIMIT = math.inf
-"""The estimate is only a lower bound."""
+"""Means that the estimate is only a lower bound."""
 
 TABLE: list[tuple[str, list[int], list[tuple[float, float] | None]]] = [
     ("line", [1] * 1000, [None, None, None, None, None]),

@@ -40,7 +40,7 @@ WHOLE = everything("TABLE")
 CHOSEN = EVERY if WHOLE else covering(EVERY)
 PLAIN = [case for case in CHOSEN if case.site is not SYMBOLIC]
 STEPS = 5
-"""More steps than any spec has, so that bounded model checking finds no further states."""
+"""More steps than any spec has, so that bounded model checking reaches all states."""
 
 
 def run_of(case: Cell | Ordered, engine: str, keep_going: bool = False) -> Run:
@@ -161,7 +161,9 @@ TABLE: tuple[tuple[str, Callable[[Cell], None], Sequence[Cell], int], ...] = (
         for engine in ("interpreter", "local", "bmc", "induction")
     ),
 )
-"""A name, a comparison, the cells, and the share of cells in a normal run: one in this many."""
+"""Each row has a name, a comparison, the cells, and the share of cells in a normal run: one in this
+number.
+"""
 
 
 @pytest.mark.parametrize(

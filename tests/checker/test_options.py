@@ -28,11 +28,11 @@ VALUES = {
     "T": ["1.5m"],
     "SIZE": ["2G"],
 }
-"""Values by metavariable; other options take any word."""
+"""Values for options, by metavariable; other options take any word."""
 NOT_REPEATED = {"--dump-smt2"}
 """Options that a report does not repeat, since another run would replace the file."""
 ONLY_COMMAND = {"jobs", "profile", "no_symmetry", "k", "smt2"}
-"""Names that the Python interface has in another form, or not at all."""
+"""Options that the Python interface has in another form, or not at all."""
 COMMAND_ROWS = [row for row in OPTIONS if row.flag.startswith("--")]
 
 

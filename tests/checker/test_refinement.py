@@ -71,7 +71,7 @@ EXAMPLES = {
                  block.expected[0])
     for block in blocks(Path(__file__).with_name("refinements.txt"))
 }  # fmt: skip
-"""The refined module, the refining spec, and the result."""
+"""Each example has a refined module, a refining spec, and a result."""
 
 
 @pytest.mark.parametrize("engine", ENGINES)

@@ -32,7 +32,9 @@ PATTERNS = {row["name"]: re.compile(row["pattern"], re.M) for row in TABLES["pat
 RETIRED = "retired word"
 FENCE = re.compile(r"^ *(?P<ticks>```+)[^`\n]*\n.*?^ *(?P=ticks) *$", re.M | re.S)
 ANYWHERE = re.compile("|".join(row["pattern"].lstrip("^") for row in TABLES["pattern"]))
-"""Matches if a text may contain an offence; most modules do not, and need not be parsed."""
+"""Matches if a text may contain a forbidden phrase. Most modules contain none, and need not be
+parsed.
+"""
 GENERATED = re.compile(r"^<!-- by .*?^<!-- end -->$", re.M | re.S)
 INLINE_CODE = re.compile(r"`+[^`\n]+`+")
 DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)

@@ -23,12 +23,12 @@ from fencepost.checker.systems.kafka.requests import Connection, create_topic, f
 
 POM = ROOT / "tests" / "live" / "pom.xml"
 JARS = Path(os.environ.get("FENCEPOST_JARS", Path.home() / ".cache" / "fencepost" / "kafka"))
-"""A folder for each release that was needed so far."""
+"""Contains a folder for each release that has been needed so far."""
 RELEASE = "4.4.0"
 HOST = "127.0.0.1"
 CONTROLLER = "controller"
 PATIENCE = 150.0
-"""Timeout in seconds for the start of a broker or for a request, also on a busy machine."""
+"""The timeout in seconds for starting a broker or for a request, even on a busy machine."""
 _CLUSTER = "Zm9v0000000000000000AA"
 _FEATURE = "transaction.version"
 _taken: set[int] = set()

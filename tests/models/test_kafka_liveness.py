@@ -18,7 +18,7 @@ HANGING = table("liveness.md", "Issues that hang something")
 ISSUE = re.compile(r"KAFKA-\d+|KIP-\d+")
 LIVE = re.compile(r"L\dEventually")
 APPLICATION = ("Client.commit", "Client.abort")
-"""Actions without obligation if transactions time out."""
+"""Actions that need not happen if transactions time out."""
 
 
 def promises(check: Check) -> tuple[str, ...]:

@@ -56,7 +56,7 @@ ALL = (
 )
 BEFALLEN = HERE / "befallen-4.4.0-tv2.jsonl.gz"
 SEEDS = 5 if everything("RULES") else 2
-"""The number of histories for each kind of damage."""
+"""The number of histories that are damaged in each way."""
 
 
 @pytest.mark.parametrize("recorded", ALL, ids=str)

@@ -11,7 +11,9 @@ from bench import rule_places
 PAGE = rule_places.PAGE.read_text(encoding="utf-8")
 PLACES = PAGE.partition(rule_places.BEGIN)[2].partition(rule_places.END)[0]
 NEAR = 30
-"""Number of lines that the page may lag; `python -m bench.rule_places` updates it."""
+"""The number of lines by which the page may be out of date; `python -m bench.rule_places` updates
+it.
+"""
 LINE = re.compile(r"(\.fence)#L(\d+)")
 
 

@@ -79,7 +79,7 @@ LAST = [
     recorded(transactions("CompleteCommit", 0), producer_id=8),
     recorded(transactions("Ongoing", 0, "t-0"), producer_id=8, previous_producer_id=8),
 ]
-"""Epoch 32766 is the last that a client can have: the next transaction has another producer id."""
+"""A client can have no epoch after 32766, so the next transaction has another producer id."""
 
 
 def changed(lines: list[Event], number: int, **fields: object) -> list[Event]:

@@ -22,19 +22,19 @@ from fencepost.spec.syntax.parser import parse
 from fencepost.spec.text.library import read
 
 LARGEST = amount("MODELS", 1000)
-"""Maximal number of generated states for checks of models with many checks, and of ports, except
+"""The largest number of generated states for checks of ports and of models with many checks, except
 for the first check of each model.
 """
 
 MOST = {"local": max(LARGEST, 5_000_000), "interpreter": 50_000}
-"""Checks that generate more states take an engine too long."""
+"""An engine takes too long for checks that generate more states than this."""
 
 SHARE = 1 if everything("SHIPPED") else 3
-"""One check in this number runs for a model with many checks."""
+"""Of the checks of a model with many checks, one in this number runs."""
 
 ONE_ENGINE = 20_000
-"""A check of a model with many checks runs on one engine: up to this number of generated states on
-the interpreter, which needs no compilation.
+"""A check of a model with many checks runs on one engine: on the interpreter, which needs no
+compilation, if it generates at most this many states.
 """
 
 

@@ -37,7 +37,7 @@ EDITS = {
         ("forall p in Id:", "forall p in Turn:"),
     ),
 }
-"""Edits that make a type of each spec symmetric."""
+"""The edits that make a type of each spec symmetric."""
 COUNTED = (
     ("raft", "four_terms", 69_899),
     ("paxos", "two_ballots", 443),
@@ -45,7 +45,7 @@ COUNTED = (
     ("btree", "four_keys", 64_685),
     ("snapshot_isolation", "three", 32_293),
 )
-"""The orbits that TLC counts, with a SYMMETRY of the same types."""
+"""The numbers of orbits that TLC counts with a SYMMETRY of the same types."""
 
 
 @pytest.mark.parametrize(("name", "check", "orbits"), COUNTED)

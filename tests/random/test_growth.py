@@ -70,7 +70,7 @@ GROWN = {
     "symbolic": {"Symbol"},
     "orbits": {"Set in Set", "Record in Set", "Enum in Map", "Map of a record"},
 }
-"""The minimal set of features in the specs of a generator."""
+"""The features that the specs of each generator must have at least."""
 
 
 def features(model: ir.Model) -> Iterator[str]:

@@ -56,7 +56,7 @@ def test_answers_of_the_oracle(fairness: tuple[str, str, str], formula: str, ver
 
 
 STRENGTH_MATTERS = (134, 392, 495, 606)
-"""The few specs with another answer if weak and strong fairness are exchanged."""
+"""The few specs whose answer changes if weak and strong fairness are exchanged."""
 
 
 def test_the_oracle_distinguishes_kinds_of_fairness() -> None:

@@ -39,7 +39,7 @@ from fencepost.spec.syntax.parser import parse
 from fencepost.spec.text.source import Source
 
 FIXED = 300
-"""Number of fixed specs that show a healthy distribution."""
+"""The number of fixed specs whose verdicts are counted."""
 ENGINE = "interpreter"
 MOST = 400
 

@@ -1,7 +1,7 @@
 """The engine spark gives the results of the engine local with any number of partitions.
 
-``FENCEPOST_SPARK_CHECKS`` is a number of checks per model, each of which is searched with 1, 2 and
-7 partitions. Without it, a third of the models and an eighth of the examples are searched; with
+``FENCEPOST_SPARK_CHECKS`` is a number of checks per model; each check is searched with 1, 2 and 7
+partitions. Without it, a third of the models and an eighth of the examples are searched; with
 ``FENCEPOST_TURNS=all``, all of them are.
 """
 
@@ -27,7 +27,7 @@ LEVELS = 3
 """The number of levels at the end of a search that the cluster expands."""
 MANY = os.environ.get("FENCEPOST_SPARK_CHECKS")
 MAX_CHECKS = int(MANY or "1")
-"""The number of checks that are run per model."""
+"""The number of checks that run per model."""
 MAX_STATES = 300_000 if MANY else 20_000
 
 

@@ -20,7 +20,9 @@ from tests.support.lease import folder_with
 from fencepost.checker.systems.spark import compare, files
 
 WHOLE = words(HERE, SETTINGS)
-"""A file is read in few blocks, as every block scans a long line to its end."""
+"""Settings that read a file in few blocks, since every block scans a long line to the end of that
+line.
+"""
 HELD = 1 << 21
 """The maximum size of a line that Spark holds in these tests."""
 ZEROS = 1 << 23

@@ -19,7 +19,9 @@ from fencepost.spec.text.problem import Rejected
 ALL = "FENCEPOST_SPARK_CHECKS" in os.environ
 PARTITIONS = (1, 2, 7) if ALL else (2,)
 CHOSEN = ("trap", "messages that are equal", "the order of records")
-"""Two values that coincide; terms inside messages, and a visible order of terms."""
+"""Specs with two values that coincide, with terms inside messages, and with a visible order of
+terms.
+"""
 
 
 @pytest.mark.parametrize("partitions", PARTITIONS)

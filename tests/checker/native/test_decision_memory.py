@@ -20,8 +20,8 @@ SIDE, SMALL_SIDE = 360, 60
 BATCH = 1 << 11
 """States per batch in this test."""
 UNASKED = 900_000
-"""Bytes that may be allocated unannounced, for batches and lists of levels: less than eight per
-state.
+"""The bytes that may be allocated without an announcement, for batches and lists of levels: less
+than eight per state.
 """
 
 TORUS = """

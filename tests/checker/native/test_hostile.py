@@ -27,7 +27,7 @@ SOME = Extent(20, 40, 10_000)
 
 
 SPECS = blocks(Path(__file__).with_name("hostile_specs.txt"))
-"""A name may be followed by an `Extent`, which bounds the number of tested states."""
+"""An `Extent` after a name bounds the number of tested states."""
 
 
 @pytest.mark.parametrize("hostile", SPECS, ids=lambda hostile: hostile.name)

@@ -46,11 +46,11 @@ from fencepost.spec.core.types import Int
 from fencepost.spec.elaborate.claims import program
 
 SOON = 30.0
-"""The tolerance in seconds. The searches cut here would take minutes, and a busy machine is
-slow.
+"""The tolerance in seconds. The searches that are cut here would take minutes, and a busy machine
+is slow.
 """
 LONG = Int(0, 99)
-"""A type for three variables: a million states."""
+"""A type for three variables, which together have a million states."""
 
 
 def run(

@@ -38,7 +38,7 @@ action down:
 invariant Odd: n < 30
 terminal: n == 40
 """
-"""Its invariant is violated after 30 steps, beyond the saved levels."""
+"""The invariant of this spec is violated after 30 steps, beyond the saved levels."""
 CHECK = ("check", "spec.fence", "--no-progress", "--workers", "1", "--format", "json")
 OTHER_KEY = Key(bytes(32))
 

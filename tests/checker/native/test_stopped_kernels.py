@@ -25,7 +25,7 @@ from fencepost.checker.native.saving.saver import Saver
 from fencepost.checker.native.visited import plan
 
 MAX_CALLS = 200
-"""Upper bound on the kernel calls of a spec, so that each one can be stopped."""
+"""An upper bound on the kernel calls of a spec, so that a test can stop each of them."""
 COUNTER = """\
 var x: 0..8 = 0
 var y: 0..2 = 0
@@ -55,9 +55,9 @@ WIDE = "var wide: map[0..2, 0..1000000000000000000] = [0 for v in 0..2]\n" + COU
 """The counter with states of several words, which can be compressed."""
 SAVED_SPEC = WIDE + "invariant P: x < 8 or y < 2\ncheck c:\n    expect ok\n"
 CUT = {"timeout": "cut by --timeout", "signal": "interrupted", "memory": "cut by --memory"}
-"""Parts of the explanation of an inconclusive verdict."""
+"""Words in the explanation of an inconclusive verdict."""
 ENDS = {"plain": (), "profile": ("--profile",), "saved": ("--checkpoint", "saved")}
-"""The work of a run besides the search and the decision."""
+"""What a run does in addition to the search and the decision."""
 
 
 def checked(folder: Path, calls: KernelCalls, kind: str, *more: str) -> Ran:
@@ -135,7 +135,7 @@ def test_every_kernel_call_of_a_save(kind: str, tmp_path: Path) -> None:
 
 SAVE: tuple[type, str] = (Saver, "save")
 SAVED, COPY = "saved", "copy"
-"""The folder of a checkpoint, and that of its copy after a stopped save."""
+"""The folder of a checkpoint, and the folder of its copy after a stopped save."""
 
 
 @contextmanager

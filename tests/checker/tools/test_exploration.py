@@ -32,7 +32,9 @@ MOVES: dict[str, tuple[str, list[list[int]], int, list[int]]] = {
     "back to the start": ("1 1 b b b", [[1, 1]], 0, []),
 }
 """Commands, the numbers added on each path, the number of the current path, and the numbers added
-up to the current state. A number adds, ``b`` goes back, ``w0`` goes to the first path.
+up to the current state.
+
+A number as a command adds that number, ``b`` goes back, and ``w0`` goes to the first path.
 """
 
 
