@@ -57,7 +57,7 @@ SAVED_SPEC = WIDE + "invariant P: x < 8 or y < 2\ncheck c:\n    expect ok\n"
 CUT = {"timeout": "cut by --timeout", "signal": "interrupted", "memory": "cut by --memory"}
 """Words in the explanation of an inconclusive verdict."""
 ENDS = {"plain": (), "profile": ("--profile",), "saved": ("--checkpoint", "saved")}
-"""What a run does in addition to the search and the decision."""
+"""The work that a run does in addition to the search and the decision."""
 
 
 def checked(folder: Path, calls: KernelCalls, kind: str, *more: str) -> Ran:
