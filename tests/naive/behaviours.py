@@ -34,7 +34,7 @@ from fencepost.spec.core.types import (
 )
 
 Unit: TypeAlias = tuple[int, tuple[Value, ...]]
-"""An action, and the first choices of its steps."""
+"""An action, and the first choices in its steps."""
 MAX_NODES = 3_000
 
 
@@ -179,7 +179,7 @@ class Until:
 
 
 Core: TypeAlias = Predicate | Negation | Conjunction | Until
-"""A formula in the operators of the tableau."""
+"""A formula that uses only the operators of the tableau."""
 TRUE = Conjunction(())
 
 

@@ -16,7 +16,7 @@ Enabling: TypeAlias = "Callable[[ir.Model, int, State, tuple[Value, ...]], bool]
 
 
 CHECKED_BEFORE = (ir.Variable, ir.Local, ir.Universe)
-"""Values that are checked against their types when they are stored, or come from the type
+"""Expressions whose values need no check: they were checked when stored, or come from the type
 itself.
 """
 

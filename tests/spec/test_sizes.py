@@ -21,11 +21,13 @@ from fencepost.spec.elaborate.claims import program
 from fencepost.spec.text.problem import Rejected
 
 SECONDS = 20
-"""Limit on the CPU time of a command for one spec."""
+"""The limit on the CPU time of a command for one spec."""
 EDITOR_SECONDS = 40
-"""Limit on the CPU time of all requests of an editor together for one spec."""
+"""The limit on the CPU time of all editor requests together for one spec."""
 PATIENCE = 600.0
-"""Seconds to wait for an editor; the limit of CPU time is the stricter one on an idle machine."""
+"""The number of seconds to wait for an editor. On an idle machine, the limit on CPU time is
+stricter.
+"""
 SMALL = 10
 WHOLE = everything("SIZES")
 SIZES = (10, 100, 1_000, 10_000) if WHOLE else (200,)
@@ -38,7 +40,7 @@ SYNTAX_ERRORS = {
     "open set brackets": "F101",
     "closed brackets": "F103",
 }
-"""Rows that no grammar rule covers, with the code of the problem."""
+"""Rows that no grammar rule covers, with the code of their problem."""
 REFUSED = {
     **SYNTAX_ERRORS,
     "any indexes": "F849",
@@ -49,9 +51,9 @@ REFUSED = {
     "ranges of ranges": "F301",
     "unknown names": "F201",
 }
-"""Rows without any valid spec, with the code of the problem; all others are accepted."""
+"""Rows without any valid spec, with the code of their problem; all other rows are accepted."""
 MAX_RUN = {"checks": 10_000, "scenarios": 1_000, "options of a channel": 1_000}
-"""The largest lists of runs: each element takes a search, a model of a scenario, or the machine
+"""The largest lists of runs. Each element takes a search, a model of a scenario, or the machine
 code of an action.
 """
 CASES = [
@@ -62,9 +64,9 @@ CASES = [
 ]
 RUN = [(name, size) for name, size in CASES if size <= MAX_RUN.get(name, size)]
 FAULTS = [("let lines", 990), ("fields of with", 2_000)]
-"""Sizes that used to be internal errors."""
+"""Sizes that used to cause internal errors."""
 DEEP = [("parameters of an action", 100)]
-"""Sizes that used to be internal errors of machine code."""
+"""Sizes that used to cause internal errors in machine code."""
 
 
 def write_modules(name: str, size: int, folder: Path) -> None:

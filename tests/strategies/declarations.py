@@ -35,7 +35,7 @@ from fencepost.spec.core.types import (
 )
 
 MAX_INITIAL = 40
-"""Approximate maximum of the number of initial states."""
+"""The approximate maximum of the number of initial states."""
 
 
 @dataclass(frozen=True, slots=True)

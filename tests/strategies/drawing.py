@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 T = TypeVar("T")
 
 LOTS = 100
-"""Decisions are numbers below this one. Hypothesis draws all numbers about equally often from
-ranges that are not much larger.
+"""Every decision is a number below this one. Hypothesis draws all numbers of a range about equally
+often if the range is not much larger.
 """
 
 _NUMBERS = st.integers(0, LOTS - 1)

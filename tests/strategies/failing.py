@@ -1,5 +1,4 @@
-"""Random conditions that have no value in some states, for the places in which a spec dares to
-fail.
+"""Random conditions that have no value in some states, for places where a spec dares to fail.
 
 The other strategies guard partial operations by tests. This one does not, so that specs fail in
 every kind of place: some at once, some late, some never.
@@ -50,7 +49,7 @@ PLACES = (
     "terminal",
     "assume",
 )
-"""Places for conditions that may have no value."""
+"""The places for conditions that may have no value."""
 
 
 def dared(draw: Drawing) -> frozenset[str]:

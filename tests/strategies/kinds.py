@@ -36,9 +36,9 @@ from fencepost.spec.core.types import (
 
 BOOL = Bool()
 COUNTED = 1 << 16
-"""Sizes of types are exact up to this limit."""
+"""The sizes of types are exact up to this limit."""
 WIDE = 1 << 20
-"""Limit of ranges in arithmetic; wider ones might exceed 64 bits."""
+"""The limit of ranges in arithmetic; wider ranges might exceed 64 bits."""
 
 
 def size(kind: Type) -> int:
@@ -74,7 +74,7 @@ class Kinds:
     """The types of one spec: the declared ones, and types built from them."""
 
     min_size: ClassVar[int] = 2
-    """Minimal number of values of a variable's type."""
+    """The minimal number of values of a variable's type."""
     readable_domains: ClassVar[int] = 4
     """The weight of readable collections among the domains of binders."""
 

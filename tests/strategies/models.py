@@ -36,7 +36,7 @@ class Model(Declarations):
 
     rest: str | None = None
     extent: tuple[int, int, int] = (2, 1, 4)
-    """Depth, minimum and maximum number of the statements of an action."""
+    """The depth of an action's statements, and their minimal and maximal number."""
 
     def write(self, modules: bool) -> str:
         """Writes the whole text; with ``modules``, it sometimes has two files (see

@@ -65,7 +65,9 @@ def refining(random: Random) -> Refining:
 
 
 _Action = tuple[bool, list[str], list[str]]
-"""Whether it has a parameter, its conditions, and the new values of ``x``; "" changes ``b``."""
+"""Whether the action has a parameter, its conditions, and the new values of ``x``; "" changes
+``b``.
+"""
 
 
 def _action(random: Random, top: int) -> _Action:

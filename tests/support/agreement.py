@@ -28,7 +28,7 @@ from fencepost.spec.text.source import Span
 
 NO_LIMITS = Limits()
 MAX_STATES = 3_000
-"""Larger searches get a depth limit, the same for all engines."""
+"""Larger searches get a limit on their depth, which is the same for all engines."""
 
 Chosen: TypeAlias = tuple[tuple[str, Value], ...]
 Place: TypeAlias = tuple[int, int] | None

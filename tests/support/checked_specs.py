@@ -18,7 +18,7 @@ from fencepost.spec.elaborate.claims import program
 from fencepost.spec.text.problem import Problem, Rejected
 
 Files = Mapping[str, str]
-"""Modules of a spec, by path."""
+"""The modules of a spec, by path."""
 
 
 @dataclass(frozen=True)

@@ -332,8 +332,8 @@ def regions_agree(
 
 
 REFUSED_REGIONS = {"F701", "F811", "F812", "F813"}
-"""F701: a random spec uses the constant in a position where it never fits. F811: it asks whether an
-action is enabled with a symbolic value.
+"""With F701, a random spec uses the constant in a position where it never fits. With F811, it asks
+whether an action is enabled with a symbolic value.
 """
 
 
@@ -403,7 +403,7 @@ def naive_agrees(run: Run, limited: bool = True) -> str:
 # ---------------------------------------------------------------- orbits
 
 REFUSED_ORBITS = {"F846", "F420"}
-"""A loop in a random spec may send to an ordered channel."""
+"""A random spec may have these problems because a loop in it sends to an ordered channel."""
 
 
 def symmetric_run(text: str, states: int) -> Run | None:
@@ -510,7 +510,7 @@ def _refined(model: Model, module: Model, example: Refining) -> tuple[str, int]:
 # ---------------------------------------------------------------- behaviours
 
 MAX_LASSO_STATES = 6
-"""Larger graphs have too many lassos to try them all."""
+"""Larger graphs have too many lassos to try all of them."""
 STEPS = 4
 
 

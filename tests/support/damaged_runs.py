@@ -35,12 +35,12 @@ from fencepost.spec.text.source import Source
 NAME = "damaged.fence"
 MAX_STATES = 30
 TIMEOUT = 10
-"""Seconds of ``--timeout``: a check must end soon after."""
+"""The seconds given to ``--timeout``; a check must end soon after them."""
 CONTROL = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
 """Categories of characters that no message may send to a terminal."""
 PHASES = ("check", "fmt", "lsp")
 ASKED = 6
-"""Number of an editor's requests for each spec, chosen at random."""
+"""The number of an editor's requests for each spec; the requests are chosen at random."""
 NAMED = re.compile(r"^(?:check|scenario) (\w+)", re.M)
 FRAME = re.compile(
     r'File "[^"]*?/(?P<file>(?:checker|spec|pygls)/[^"]+)", line \d+, in (?P<name>\w+)'
@@ -51,9 +51,11 @@ REQUESTS = (
     "formatting", "codeAction", "codeLens",
 )  # fmt: skip
 POINTED = frozenset(REQUESTS[:8])
-"""The requests with a position."""
+"""The requests that have a position."""
 RARE = "completion"
-"""A request that takes longer than all others together is made for one spec of `SELDOM`."""
+"""This request takes longer than all others together, so it is made for only one in `SELDOM`
+specs.
+"""
 SELDOM = 8
 UNLIKELY = 0.05
 """The share of positions that are outside the text."""

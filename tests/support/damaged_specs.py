@@ -24,7 +24,9 @@ from tests.support.paths import ROOT
 from fencepost.spec.syntax.tokens import BREAK, Token, scan, spelled
 
 ORDINARY_SIZE = 1_500
-"""Bytes of a spec chosen with normal frequency; larger ones are chosen less often."""
+"""Specs with up to this number of bytes are chosen with normal frequency, larger ones less
+often.
+"""
 MAX_TOKEN_CHANGES = 3
 KEYWORDS = frozenset(spelled().values())
 

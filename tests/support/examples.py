@@ -16,7 +16,9 @@ from tests.support.text_tables import Block, blocks
 from fencepost.checker.engines import ENGINES
 
 EXPLICIT = tuple(name for name, entry in ENGINES.items() if entry.visits_states and name != "spark")
-"""The engines that visit and count states; Spark, which starts Java, has separate tests."""
+"""The engines that visit and count states, except Spark, which starts Java and has separate
+tests.
+"""
 
 
 @dataclass(frozen=True, slots=True)

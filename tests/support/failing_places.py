@@ -35,7 +35,7 @@ OTHERS = {
     "let": "let",
     "assert": "assertion",
 }
-"""Beginnings of lines, with the kind of place."""
+"""The beginnings of lines, with the kinds of place that they indicate."""
 
 
 def place_of(model: Model, site: Site) -> str:
@@ -83,7 +83,7 @@ def place_of_error(model: Model, outcome: Outcome) -> str | None:
 
 OF_STEPS = ("guard", "choice", "branch", "let", "loop", "send", "change", "ghost change")
 LOOKED_AT = "a step that a property asks for"
-"""An action fails, and a property uses `enabled`."""
+"""The place where an action fails if a property uses `enabled`."""
 
 
 def growth(seeds: Iterable[int]) -> tuple[Counter[str], Counter[str]]:

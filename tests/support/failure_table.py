@@ -150,7 +150,7 @@ PREDICATES = (
 SYMBOLIC = Place(
     "where of a symbolic constant", "const E0: 0..3 = any where {E}", first=True, on="E0"
 )
-"""For engines that search for all values of a constant only."""
+"""A place that only engines searching for all values of a constant evaluate."""
 
 QUIET = "guard that quiescent asks for"
 
@@ -219,7 +219,9 @@ ACTIONS = (
 )
 
 WHENS = ("at first", "at a step", "two steps on", "after a violation", "after its own", "never")
-"""The time of the failure: the state, or the preceding problem; ``never``: a test prevents it."""
+"""The time of the failure: a state, or the problem before it. With ``never``, a test prevents
+it.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -307,7 +309,7 @@ def cell(site: Place, failure: Failure, when: str, symbolic: bool = False) -> Ce
 def expected(
     site: Place, failure: Failure, when: str, k: int, symbolic: bool
 ) -> tuple[Problem, ...]:
-    """Returns all problems in the order in which they are reported.
+    """Returns all problems in the order of reporting.
 
     An error in a state with x == k has depth k + 1, since the first level is 1. An error on a step
     from that state is one level deeper, and an error before there is any state has depth 0

@@ -63,13 +63,13 @@ class Recorded:
 
 
 ALLOWED = {("batch_behind_its_marker", 0), ("batch_behind_its_marker", 1)}
-"""With V1 the next transaction has the same epoch, and the batch may belong to it if it has the
+"""With V1, the next transaction has the same epoch, so the batch may belong to it if it has the
 same partition.
 """
 
 
 ORDERS = {"offset", "leader_epoch", "coordinator_epoch"}
-"""The fields that give the order of the lines of a log."""
+"""The fields that determine the order of the lines in a log."""
 
 
 def lines_of(file: str) -> list[Event]:

@@ -34,7 +34,7 @@ PLANNED = {
     "F10": "txn_timeout",
     "F11": "txn_two_phase",
 }
-"""The models by the short names on the pages."""
+"""The names of the models, by the short names that the pages use."""
 
 COMPARISONS = ("==", "!=", "in", "not in")
 

@@ -30,7 +30,7 @@ from fencepost.checker.run import processes
 LOG = "FENCEPOST_KILL_LOG"
 LOGGED = (sys.executable, "-m", "tests.support.kills")
 PATIENCE = 100.0
-"""Timeout of a run in seconds."""
+"""The timeout of a run in seconds."""
 KILLED = "was killed by signal 9 (SIGKILL)"
 
 

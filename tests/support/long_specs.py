@@ -15,7 +15,9 @@ VAR = "var x: 0..1 = 0\naction flip: x = 1 - x\n"
 """The start of each spec and of its module ``m``."""
 RECORDED = "import m\nrecording:\n    source s ordered\n"
 MAX_FOLDERS = 100
-"""A module in more folders is not created, because operating systems limit the length of paths."""
+"""A module in more folders than this is not created, because operating systems limit the length of
+paths.
+"""
 
 _LIST = re.compile(r"@\((.*?)@(.*?)@\)", re.S)
 
@@ -122,7 +124,7 @@ LISTS = {
     "digits": "invariant P: x < @(9@@)\n",
     "docstring": '"""@(word @@)"""\n',
 }  # fmt: skip
-"""By name: a spec with a list."""
+"""Forms of specs that contain a list, by name."""
 
 NESTS = {
     "brackets": "invariant P: @((@@)true@()@@)\n",
@@ -185,7 +187,7 @@ NESTS = {
     "procedures": "procedure p0: x = 0\n@(procedure p$: p%()\n@@)action a: p@n()\n",
     "constants": "const C0: 0..1 = 0\n@(const C$: 0..1 = C%\n@@)",
 }  # fmt: skip
-"""By name: a spec that nests a construct."""
+"""Forms of specs that nest a construct, by name."""
 
 _TEMPORAL = (
     "entries of a map", "chain of and", "chain of or", "chain of implies", "chain of +",
@@ -194,7 +196,7 @@ _TEMPORAL = (
     "comparisons in comparisons", "not in", "members of members", "members that are not members",
     "ranges of ranges", "with of with",
 )  # fmt: skip
-"""Rows about expressions that also exist for formulas, which have separate rules."""
+"""Rows about expressions that also exist in formulas, where separate rules apply."""
 
 for _rows in (LISTS, NESTS):
     _rows |= {
@@ -211,7 +213,7 @@ MODULES = {
     "imported types": "@(enum E%: M%\n@@)",
     "hidden actions": "@(action a%: x = 0\n@@)",
 }
-"""By name of a row: the declarations of its module ``m``."""
+"""The declarations of the module ``m`` that a row uses, by the name of the row."""
 
 
 def written(form: str, count: int) -> str:

@@ -26,11 +26,11 @@ from fencepost.checker.native.codegen.emitter import I8, I64, LLVM, PTR, VOID, E
 
 FORBIDDEN, FRESH, WRITTEN = 0, 1, 2
 RED_ZONE = 64
-"""Bytes between two blocks of memory, which must not be accessed."""
+"""The number of bytes between two blocks of memory; they must not be accessed."""
 CANARY = 0xA5
-"""The content of red zones."""
+"""The content of the red zones."""
 HEADER = 4
-"""Words at the beginning of an arena: the used size, and the first fault."""
+"""The number of words at the beginning of an arena; they hold the used size and the first fault."""
 USED, FAULT, WHERE, ADDRESS = range(HEADER)
 KINDS = {
     1: "reads memory that is not its own",

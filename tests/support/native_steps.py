@@ -32,14 +32,14 @@ from fencepost.spec.core.ir import Model
 from fencepost.spec.core.types import State
 
 Place: TypeAlias = tuple[int, int]
-"""Slot and site of a problem."""
+"""The slot and the site of a problem."""
 
 ROOM = 1 << 19
-"""Words for the notes of one call."""
+"""The number of words for the notes of one call."""
 MAX_NOTES = 20_000
-"""Limit of notes: a random state may have millions of successors."""
+"""The maximal number of notes, since a random state may have millions of successors."""
 HEAD = 3
-"""Words of a note before its states: the kind of call, and two numbers."""
+"""The number of words in a note before its states: the kind of call and two numbers."""
 EMITTED, REPORTED = 1, 2
 
 

@@ -47,7 +47,9 @@ ANSWERS = (
     *(" ".join(pair).strip() for pair in product(ENGINES, ("", *DISTURBANCES))),
     "fewer",
 )
-"""The keys of a row besides the verdict: an answer of each engine, also of disturbed runs."""
+"""The keys of a row besides the verdict: one for the answer of each engine, including disturbed
+runs.
+"""
 TOO_LARGE, INTERRUPTED = "too large", "interrupted"
 Row = dict[str, Any]
 

@@ -13,7 +13,7 @@ from threading import Timer
 from tests.support.paths import ROOT
 
 PATIENCE = 120.0
-"""Seconds after which a process is killed, many times the usual duration."""
+"""A process is killed after this many seconds, which is many times the usual duration."""
 COMMAND = (sys.executable, "-m", "fencepost.checker.cli.main")
 
 

@@ -38,7 +38,7 @@ from fencepost.spec.core.types import (
 )
 
 MAX_BITS = 4_000
-"""Types are drawn again until they have at most this number of bits."""
+"""A type with more bits than this is drawn again."""
 
 
 def value(random: Random, kind: Type) -> Value:

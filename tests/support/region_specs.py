@@ -30,7 +30,9 @@ SPECS = tuple(
     RegionSpec(block.name, block.rest, block.text, block.expected)
     for block in blocks(Path(__file__).with_name("region_specs.txt"))
 )
-"""At least one for each kind of fact, and for each part of the language that causes it."""
+"""There is at least one spec for each kind of fact, and for each part of the language that causes
+it.
+"""
 
 TRAP = SPECS[0].text
 
@@ -68,10 +70,12 @@ REFUSED: tuple[tuple[str, str, str, str], ...] = (
     ("narrowing a number", "F813", "int[4](int(x) + 1)", "action a: x = int[4](int(x) + 1)"),
     ("a second one", "F814", "E1", "const E1: int[4] = any\naction a: x = E1"),
 )
-"""Specs refused before the search: name, code, source text of the span, lines."""
+"""Specs that are refused before the search: name, code, source text of the span, lines."""
 
 REFUSED_ON_THE_WAY: tuple[tuple[str, str, str, str], ...] = (
     ("sum", "F812", "x + y", "var y: int[4] = 0\naction a: y = E0\naction b: x = x + y"),
     ("difference", "F812", "y - x", "var y: int[4] = 0\naction b: y = y - x\naction c: y = E0"),
 )
-"""Specs refused during the search: a sum of two numbers that both depend on the constant."""
+"""Specs that are refused during the search because of a sum of two numbers that both depend on the
+constant.
+"""

@@ -17,8 +17,8 @@ from fencepost.spec.syntax.lalr import loaded_parser, rules
 from fencepost.spec.syntax.layout import chunks, lines
 
 Site = tuple[str, str]
-"""A rule of grammar.lark, and its repeated part: an item of a list, or an alternative that contains
-the rule itself.
+"""A rule of grammar.lark and its repeated part: either an item of a list, or an alternative that
+contains the rule itself.
 """
 
 

@@ -15,14 +15,12 @@ from fencepost.spec.syntax import nodes as syntax
 from fencepost.spec.text.source import Span
 
 Rule: TypeAlias = "Callable[[syntax.Expr], syntax.Expr] | Stepwise"
-"""The replacement of an expression whose parts have been rewritten; or a rewriting of
-statements.
-"""
+"""Replaces an expression whose parts have been rewritten already, or rewrites statements."""
 
 N = TypeVar("N", bound=syntax.Node)
 
 OPAQUE = "opaque"
-"""A variable whose value, always true, cannot be derived before the run."""
+"""A variable that is always true, although its value cannot be derived before the run."""
 
 TYPES = ("bool", "int", "int8", "int16", "int32", "int64", "set", "seq", "bag", "map")
 

@@ -13,10 +13,12 @@ FAULTS = spec_text("faults")
 
 
 ENDLESS = spec_text("endless")
-"""Steps 3 to 5 repeat forever, so a property that every process progresses in turn is violated."""
+"""Steps 3 to 5 repeat forever, which violates the property that every process progresses in
+turn.
+"""
 
 STAYS = spec_text("stays")
-"""After 2 steps nothing happens."""
+"""After 2 steps, nothing happens any more."""
 
 
 def saved(folder: Path, spec: str, *words: str) -> Path:
@@ -42,7 +44,7 @@ EVIL = (
     "]]>--><!--",
     "click p0 href",
 )
-"""Names and texts with special meaning in one of the output formats."""
+"""Names and texts that have a special meaning in one of the output formats."""
 
 
 def hostile() -> bytes:

@@ -21,7 +21,7 @@ from fencepost.checker.lsp.server import Service
 
 Message = dict[str, Any]
 PATIENCE = 45.0
-"""Timeout for answers in seconds; the server ends every survey after 20."""
+"""The number of seconds to wait for answers; the server ends every survey after 20 seconds."""
 
 
 class _Errors(logging.Handler):

@@ -26,7 +26,7 @@ MODELS = sorted(
     for path in (ROOT / "models").rglob("*.fence")
     if path.parent.name != "lib" and not MAPPING.search(path.read_text(encoding="utf-8"))
 )
-"""Folders named lib have modules that models share; mappings of recordings are not searched."""
+"""Folders named lib hold modules that models share. Mappings of recordings are not searched."""
 
 CHECK = re.compile(r"^check (\w+)( slow)?:\n((?:[ #].*\n|\n)*)", re.M)
 ENGINE = re.compile(r"^ +engine (\w+)", re.M)
@@ -111,8 +111,8 @@ PORTS = {
     "folklore_broadcast", "kafka_transactions", "lamport_mutex", "paxos", "paxos_commit", "raft",
     "safra", "snapshot_isolation", "spanning_tree", "voting",
 }  # fmt: skip
-"""Published specs with their published sizes, whose figures TLC has confirmed. They are searched
-for these figures; most other tests skip them.
+"""Published specs in their published sizes; TLC has confirmed their figures. They are searched to
+check these figures; most other tests skip them.
 """
 
 

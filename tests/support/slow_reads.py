@@ -19,9 +19,9 @@ from fencepost.spec.text import inputs
 FILE = "FENCEPOST_SLOW_FILE"
 READING = "reading slowly"
 READS = 800
-"""The number of reads for a whole file."""
+"""The number of reads that it takes to read a whole file."""
 PAUSE_SECONDS = 0.05
-"""The duration of a read."""
+"""The duration of each read."""
 
 
 class SlowFile(RawIOBase):

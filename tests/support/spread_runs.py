@@ -39,7 +39,7 @@ from fencepost.checker.spark.search import Spark
 from fencepost.spec.core.ir import Model
 
 MAX_STATES = 300
-"""A larger search gets a depth limit."""
+"""Larger searches get a limit on their depth."""
 RECENT_BYTES = 1 << 12
 
 

@@ -32,9 +32,9 @@ Examined: TypeAlias = tuple[bool, list[Place], frozenset[int]]
 MAX_GIVEN = 3
 MAX_PROBES = 8
 MAX_INTERVAL = 1 << 20
-"""Intervals are compared in types with at most this many values."""
+"""Intervals are compared only in types with at most this many values."""
 MAX_UNIVERSE = 256
-"""Sets of all values of a type have at most this many elements."""
+"""The set of all values of a type is compared only if it has at most this many elements."""
 
 
 @dataclass(frozen=True, slots=True)

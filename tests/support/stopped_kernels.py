@@ -21,9 +21,11 @@ LIMITS = {
     "signal": (),
     "memory": ("--memory", "8G"),
 }
-"""The kinds of stop, with the options that arm them; the limits are too large to take effect."""
+"""The kinds of stop, each with the options that enable it; the limits are too large to take
+effect.
+"""
 SECONDS_TO_ARRIVE = 5.0
-"""Maximum time until the process has handled a signal that it sent to itself."""
+"""The maximal time until the process has handled a signal that it sent to itself."""
 
 
 class _Timer:

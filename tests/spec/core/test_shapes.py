@@ -37,7 +37,7 @@ from fencepost.spec.core.types import (
 NO_VALUES: tuple[Value, ...] = (
     True, 0, -9, (), (0,), (1,), (5,), (-1,), (0, 0), ((),), ((0,), (0,)), (True,), (0, 1, 2),
 )  # fmt: skip
-"""Values of few types."""
+"""Values that belong to few types."""
 
 
 class SmallTypes(random_values.Types):

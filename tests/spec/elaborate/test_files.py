@@ -15,7 +15,7 @@ from fencepost.spec.text.clock import TimeUp, limited
 from fencepost.spec.text.problem import Rejected
 
 DEEP = 40
-"""Doubling this many times would not terminate."""
+"""Work that doubles this many times would not terminate."""
 
 
 def chain(folder: Path, line: Callable[[int], str], deep: int = DEEP) -> Path:

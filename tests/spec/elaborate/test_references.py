@@ -59,7 +59,7 @@ def titled(name: str) -> list[Block]:
 
 
 Place = tuple[int, int]
-"""Start and end of a name in a text."""
+"""The start and the end of a name in a text."""
 
 
 def _unmarked(text: str) -> tuple[str, Place, list[Place]]:

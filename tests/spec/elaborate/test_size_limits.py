@@ -9,7 +9,7 @@ import pytest
 from tests.support.checked_specs import codes, problems
 
 SOON = 3
-"""Seconds; all of this takes less than one on an idle machine."""
+"""A limit in seconds. All these specs take less than one second on an idle machine."""
 
 SKIP = "\naction idle: skip\n"
 

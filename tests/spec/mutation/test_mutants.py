@@ -38,7 +38,7 @@ CASES = {
     block.name: block.text.split("---\n")
     for block in blocks(Path(__file__).with_name("mutants.txt"))
 }
-"""Text that follows HEAD, and its changes, in order."""
+"""Texts that follow HEAD, each with its changes in order."""
 
 
 @pytest.mark.parametrize("name", CASES)

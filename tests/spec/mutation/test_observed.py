@@ -41,7 +41,7 @@ NEVER = {
         {"drop `x > 5` from `x == 0 or x > 5`", "`>` becomes `>=` in `x > 5`"},
     ),
 }
-"""Specs, and the changes without effect there."""
+"""Specs, each with the changes that have no effect in it."""
 
 BEGINNING = "def low(n: int): bool = n < 3 and n != 7\nvar z: bool = low(8)\n"
 SPECS_OF_THE_BEGINNING = {
