@@ -458,8 +458,8 @@ def violated(model: ir.Model, graph: Graph, formula: Formula) -> bool:
 def wrong_lasso(
     model: ir.Model, graph: Graph, formula: Formula, states: Sequence[State], loop: int
 ) -> str | None:
-    """Returns the reason why a trace is not a fair behaviour that violates the formula, or None if
-    it is one.
+    """Explains why a trace is not a fair behaviour that violates the formula; returns None if it is
+    one.
 
     ``states`` are those of the trace, whose last state equals the one before position ``loop``.
     """

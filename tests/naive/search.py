@@ -155,7 +155,7 @@ class Search:
                     self.problems.append(Problem(self.level, DEADLOCK, 0, state))
 
     def _step_from(self, state: State, now: Counted) -> bool:
-        """Takes every step from a state; returns whether one of them makes progress or ends the
+        """Takes every step from a state, and returns whether one of them makes progress or ends the
         run.
         """
         moves = False
@@ -262,8 +262,8 @@ class Search:
         return number, self.model.properties[number].name
 
     def _findings(self) -> list[ObservedFinding]:
-        """Returns the problems to report: the first of each kind and declaration, or only the first
-        of all.
+        """Returns the problems to report: the first of each kind and declaration, or only the very
+        first.
         """
         first: dict[tuple[int, int], Problem] = {}
         for problem in sorted(self.problems, key=lambda problem: problem.order):

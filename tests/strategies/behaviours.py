@@ -1,6 +1,4 @@
-"""Random specs with random fairness and formulas, small enough that about half of them have
-lassos.
-"""
+"""Random specs with fairness and formulas, small enough that about half of them have lassos."""
 
 from __future__ import annotations
 

@@ -14,9 +14,7 @@ NOTHING: frozenset[str] = frozenset()
 
 @dataclass(frozen=True, slots=True)
 class Channel:
-    """A declared channel. ``full`` is the number of messages with which a send fails or blocks, if
-    there is such a limit.
-    """
+    """A declared channel; a send fails or blocks if the channel holds ``full`` messages."""
 
     name: str
     message: Type
@@ -52,11 +50,10 @@ class Body:
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """A generated statement: its lines, the variables that it may assign, and the scope after it,
-    or None if the scope is unchanged.
+    """A generated statement: its lines, and the variables that it may assign.
 
-    With ``ends``, the statements after it are unreachable. With ``simple``, it may share a line
-    with others.
+    ``after`` is the scope after the statement, or None if the scope is unchanged. With ``ends``,
+    the statements after it are unreachable. With ``simple``, it may share a line with others.
     """
 
     lines: list[str]

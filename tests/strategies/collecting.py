@@ -59,8 +59,9 @@ class Domain:
 
 
 def domain(scope: Scope, depth: int, ordered: bool, most: int = MAX_TRAVERSED) -> Domain:
-    """Draws a domain. With ``ordered``, the order of its elements may matter, so it is not a bag
-    with ghosts.
+    """Draws a domain.
+
+    With ``ordered``, the order of its elements may matter, so bags with ghosts are excluded.
     """
     draw = scope.world.drawing
     return draw.weighted(

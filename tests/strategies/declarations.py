@@ -151,8 +151,9 @@ class Declarations:
         self.variables.append((role, Readable(name, kind, ghost, root=name)))
 
     def _among(self, scope: Scope, name: str, kind: Type) -> str:
-        """Returns some values of a type, with or without a condition that further restricts the
-        initial values of a variable.
+        """Returns some values of a type, sometimes with a condition that restricts them further.
+
+        A variable has one of these values initially.
         """
         draw = self.draw
         # The number of initial states must not depend on a ghost.

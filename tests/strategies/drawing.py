@@ -37,8 +37,8 @@ class Drawing:
 
     @classmethod
     def by_chance(cls, seed: int) -> Drawing:
-        """Draws decisions from a plain random number generator, which is cheaper and does not
-        repeat them.
+        """Draws decisions from a plain random number generator: cheaper, and examples are not
+        repeated.
         """
         random = Random(seed)
         return cls(lambda: random.randrange(LOTS))
@@ -78,7 +78,7 @@ class Drawing:
         raise AssertionError("no option can be had here")
 
     def several(self, make: Callable[[], T], least: int, most: int, percent: int = 50) -> list[T]:
-        """Returns at least ``least`` results of ``make``, and up to ``most``, each further one by
+        """Returns between ``least`` and ``most`` results of ``make``; each optional one is made by
         chance.
         """
         values = [make() for _ in range(least)]

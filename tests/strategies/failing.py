@@ -60,8 +60,9 @@ def dared(draw: Drawing) -> frozenset[str]:
 
 
 def daring(scope: Scope) -> Text:
-    """Draws a condition that may have no value. Some conditions are decided before the failing part
-    is evaluated.
+    """Draws a condition that may have no value.
+
+    Some conditions are decided before the failing part is evaluated.
     """
     draw = scope.world.drawing
     inner = failing(scope)
@@ -99,11 +100,10 @@ def daring(scope: Scope) -> Text:
 
 
 def failing(scope: Scope) -> Text | None:
-    """Draws a condition with an unguarded partial operation, or returns None if no readable value
-    can be its operand.
+    """Draws a condition with an unguarded partial operation.
 
-    Conditions on constants are decided before the run. Elsewhere only conditions that depend on the
-    state are drawn.
+    Returns None if no readable value can be its operand. Conditions on constants are decided before
+    the run. Elsewhere only conditions that depend on the state are drawn.
     """
     if scope.where != "constant":
         scope = replace(scope, values=tuple(v for v in scope.values if not v.fixed))

@@ -322,8 +322,9 @@ class LargeKinds(Kinds):
 
 
 def _is_writable(kind: Type) -> bool:
-    """Checks whether a type can be written: it contains no option of an option and no key without a
-    literal.
+    """Checks whether the language can express a type.
+
+    It has no option of an option, and no keys without a literal.
     """
     match kind:
         case Option(element):

@@ -30,8 +30,9 @@ from fencepost.spec.core.types import Enum, Record, Seq, Set, Type, Union, has_g
 
 @dataclass(slots=True)
 class Model(Declarations):
-    """A spec that is written from top to bottom. ``rest`` is a def; while it is true, no action is
-    enabled.
+    """A spec that is written from top to bottom.
+
+    ``rest`` is a def; while it is true, no action is enabled.
     """
 
     rest: str | None = None

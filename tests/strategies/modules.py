@@ -47,8 +47,7 @@ class Split:
 
 
 def split(drawing: Drawing, lines: Sequence[str]) -> Split | None:
-    """Splits a spec into an equivalent one in two files, or returns None if it has no state to
-    move.
+    """Splits a spec into an equivalent one in two files; returns None if it has no state to move.
 
     Every declared name has a unique number, so names can be replaced regardless of their context.
     """

@@ -1,5 +1,4 @@
-"""Random specs with symmetric types, and roles, channels and values of every shape that contain
-them.
+"""Random specs with symmetric types, in roles, channels and values of every shape.
 
 `orbits.txt` has the type and initial value for each shape of variables, the changes, and the
 conditions with and without a risk. In these texts, ``$x`` is the variable, and ``c`` and ``d`` are

@@ -14,8 +14,9 @@ from fencepost.spec.core.types import State
 
 @dataclass(frozen=True, slots=True)
 class Refining:
-    """The texts of a module ``m`` and of a spec with ``refinement R: m``; ``image`` maps the spec's
-    states to those of the module.
+    """The texts of a module ``m`` and of a spec with ``refinement R: m``.
+
+    ``image`` maps the states of the spec to states of the module.
     """
 
     module: str

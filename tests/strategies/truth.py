@@ -120,8 +120,9 @@ def _compared(scope: Scope, depth: int) -> Text | None:
 
 
 def _exists(scope: Scope, path: Path) -> bool:
-    """Checks whether the value at a path can be compared here, and its existence be ensured or
-    risked.
+    """Checks whether the value at a path can be compared here, even though it may not exist.
+
+    A value that may not exist must be guarded by a test, unless the spec takes risks.
     """
     return scope.comparable(path.kind) and (
         path.total or scope.world.risk > 0 or all(guardable(scope, path))

@@ -36,8 +36,8 @@ Place: TypeAlias = tuple[int, int] | None
 
 @dataclass(frozen=True, slots=True)
 class ObservedStep:
-    """A step of a trace: its action ("" for an initial state), its choices by label, and the state
-    that it reaches.
+    """A step of a trace: its action ("" for an initial state), its choices by label, and its
+    state.
     """
 
     action: str
@@ -100,9 +100,7 @@ class Run:
         return f"{self.limits}, deadlock {self.deadlock}{going}:\n{self.text}"
 
     def outcome(self, engine: Engine | str) -> Outcome:
-        """Returns the outcome of the search by an engine. Raises `KeyboardInterrupt` if it is
-        interrupted.
-        """
+        """Runs the search with an engine and returns its outcome. Raises `KeyboardInterrupt`."""
         engine = load(engine) if isinstance(engine, str) else engine
         request = Request(
             self.model,
@@ -116,7 +114,7 @@ class Run:
         return engine.run(request)
 
     def by(self, engine: Engine | str) -> Observed:
-        """Returns the observation of the search by an engine."""
+        """Runs the search with an engine and returns the observation."""
         return summary(self.model, self.outcome(engine))
 
     def within(self, **limits: Any) -> Run:

@@ -1,8 +1,7 @@
-"""The number of random examples in the tests: few in an ordinary run, far more in a nightly run
-(`.ci/nightly`).
+"""The number of random examples in tests: few in an ordinary run, many in a nightly run.
 
 ``FENCEPOST_EXAMPLES`` is the number of random specs in a test. Where the specs are numbered,
-``FENCEPOST_FIRST`` is the number of the first one.
+``FENCEPOST_FIRST`` is the number of the first one. The nightly run is `.ci/nightly`.
 """
 
 from __future__ import annotations

@@ -128,10 +128,10 @@ def local_agrees(run: Run, turn: int | None = None, better: bool = False) -> str
 
 @contextmanager
 def translated_once(better: bool) -> Generator[None]:
-    """Keeps machine code for the duration of the block, so that a model is translated again only
-    for another set of properties.
+    """Keeps machine code for the duration of the block.
 
-    The models are kept alive as well.
+    A model is translated again only for another set of properties. The models are kept alive as
+    well.
     """
     kept: dict[tuple[int, frozenset[int], bool], tuple[Kept, Sizes]] = {}
     real = search.translated
@@ -182,8 +182,9 @@ def problem(finding: Finding) -> Problem:
 
 
 def problems_of(outcome: Outcome) -> list[Problem]:
-    """Returns the problems of an outcome. A `reachable` that was not reached within the depth does
-    not count as a problem.
+    """Returns the problems of an outcome.
+
+    A `reachable` that was not reached within the depth does not count as a problem.
     """
     return [problem(finding) for finding in _real(outcome)]
 
@@ -303,10 +304,9 @@ def outline(outcome: Outcome) -> tuple[object, ...]:
 def regions_agree(
     run: Run, engine: str = INTERPRETER, values: Sequence[int] | None = None
 ) -> Outcome:
-    """Checks that each value belongs to exactly one region and that a search with only this value
-    has the result of the region.
+    """Checks that each value of the constant is in exactly one region.
 
-    If `values` are given, only they are checked. Returns the outcome for all values.
+    A search with this value alone must have the result of the region. If `values` are given, only they are checked. Returns the outcome for all values.
     """
     outcome = regions_of(run, engine)
     kind = run.model.symbols[0].type
@@ -421,8 +421,9 @@ def symmetric_run(text: str, states: int) -> Run | None:
 
 
 def orbits_agree(run: Run | None, engines: Sequence[Engine]) -> str:
-    """Compares a search for orbits with a search of all states; all engines must find the same
-    number of orbits.
+    """Compares a search for orbits with a search of all states.
+
+    All engines must find the same number of orbits.
     """
     if run is None:
         return REFUSED

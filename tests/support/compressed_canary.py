@@ -72,8 +72,7 @@ class Canary(Compressed):
 
 @contextmanager
 def canaries(compressed_from: int = 1) -> Generator[list[Canary]]:
-    """Makes searches compress their states as soon as they have this many, even if the states share
-    little.
+    """Makes searches compress their states from this number on, even if the states share little.
 
     Yields the list of sets created within the block.
     """

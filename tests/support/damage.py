@@ -1,5 +1,7 @@
-"""Kinds of damage to the logs of brokers that no run of the model explains, and some that only the
-fields for the order of lines reveal.
+"""Ways to damage the logs of brokers.
+
+No run of the model explains the damaged logs. Some kinds of damage are revealed only by the fields
+for the order of lines.
 """
 
 from __future__ import annotations

@@ -139,11 +139,10 @@ class Trials:
         engine: str = "interpreter",
         process: bool = False,
     ) -> list[Failure]:
-        """Tries a damaged spec, and leaves the exit codes and CPU times of the phases in `codes`
-        and `seconds`.
+        """Tries a damaged spec.
 
-        With ``process``, the command also runs as a separate process and must end with the same
-        code.
+        Afterwards, `codes` and `seconds` hold the exit codes and CPU times by phase. With
+        ``process``, the command also runs as a separate process and must end with the same code.
         """
         self._turn += 1
         self.codes, self.seconds = {}, {}

@@ -1,5 +1,4 @@
-"""Every kind of place that is evaluated, combined with every kind of failure and its time, as small
-specs.
+"""Small specs that combine every kind of evaluated place with every kind and time of failure.
 
 All specs count ``x`` from 0 to a last number. A place contains an expression that fails if its test
 holds and is true otherwise. A failure is such an expression, or some lines of an action. The
@@ -16,10 +15,9 @@ LAST = 3
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """An expression that fails if ``{t}`` is true and is true otherwise, or such statements
-    (``lines``).
+    """An expression that fails if ``{t}`` is true, and is true otherwise.
 
-    ``code`` is the code of the error.
+    With ``lines``, it consists of such statements instead. ``code`` is the code of the error.
     """
 
     name: str

@@ -32,10 +32,10 @@ Truth: TypeAlias = Callable[[Emitter, LLVM], LLVM]
 
 @dataclass(frozen=True)
 class Toy:
-    """A model whose states are values: ``step`` emits the successors of a value, and the values
-    below ``initial`` are the initial states.
+    """A model whose states are numbers; ``step`` emits the successors of one.
 
-    ``invalid`` violates property 0; ``step_invalid``, which takes two values, violates property 1.
+    The numbers below ``initial`` are the initial states. ``invalid`` violates property 0;
+    ``step_invalid``, which takes two numbers, violates property 1.
     """
 
     step: Callable[[Toy, Emitter, LLVM], None]

@@ -54,8 +54,9 @@ class Kind:
 
 @dataclass(frozen=True, slots=True)
 class Kill:
-    """One kill: the process, the time in seconds, the checks that the process had begun and
-    delivered, and how the run ended.
+    """One kill: the process, the time in seconds, and how the run ended.
+
+    ``begun`` and ``delivered`` are the checks that the process had begun and delivered.
     """
 
     process: int

@@ -1,5 +1,4 @@
-"""Specs with long lists and deep nesting, which repeat every repetition of the grammar any number
-of times.
+"""Specs with long lists and deep nesting: every repetition of the grammar at any size.
 
 Each row is the form of a spec. ``@(form@separator@)`` is a list of copies of ``form``. In each
 copy, ``%`` is replaced by its number and ``$`` by the next number; ``~`` and ``^`` are replaced by

@@ -58,8 +58,9 @@ class Inspectable(ir.IRBuilder):
 
 @contextmanager
 def inspectable() -> Generator[None]:
-    """Makes the emitters created within the block build inspectable instructions; the resulting
-    text is the same.
+    """Makes emitters that are created within the block build inspectable instructions.
+
+    The resulting text is the same.
     """
     with patch.object(emitter, "Builder", Inspectable):
         yield

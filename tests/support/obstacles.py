@@ -1,5 +1,4 @@
-"""Simulates an incomplete machine in a separate process: ``python -m tests.support.obstacles
-TASK``.
+"""Simulates an incomplete machine in a process: ``python -m tests.support.obstacles TASK``.
 
 The missing parts are removed before anything of the package is loaded. Then the commands run, and
 their results are written as JSON.
@@ -23,9 +22,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Machine:
-    """A simulated machine. The given modules and attributes of modules (by dotted name) are
-    missing, and so are file locks unless ``locks`` is set. ``variables`` are added to its
-    environment.
+    """A simulated machine without some modules and attributes of modules (given by dotted names).
+
+    Unless ``locks`` is set, it cannot lock files. ``variables`` are added to its environment.
     """
 
     modules: tuple[str, ...] = ()

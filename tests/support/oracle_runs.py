@@ -1,4 +1,4 @@
-"""Runs random specs and compares the engines' results with the answer of an independent oracle.
+"""Runs random specs and compares the engines' results with those of an independent oracle.
 
 A signal or a limit disturbs some of the runs at a random moment. The answer of such a run may be
 inconclusive, but never wrong.
@@ -166,8 +166,9 @@ def _answers(
 
 
 def symmetry_agrees(seed: int, engines: tuple[str, ...] = ENGINES, share: float = DISTURBED) -> Row:
-    """Compares searches of orbits with the second interpreter, which visits all states, on the
-    random spec of a seed with symmetric types.
+    """Compares searches of orbits with the second interpreter, which visits all states.
+
+    The spec is the random one of a seed, and has symmetric types.
     """
     random = Random(-seed - 1)
     run = symmetric_run(orbits.grown(seed), MAX_STATES)

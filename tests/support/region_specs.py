@@ -14,10 +14,10 @@ from tests.support.text_tables import blocks
 
 @dataclass(frozen=True, slots=True)
 class RegionSpec:
-    """A spec; ``kind`` is the fact to record. If it were not recorded, some value would get a wrong
-    result.
+    """A spec about one kind of fact that a search must record.
 
-    ``regions`` are the values of each region, worked out by hand, or empty if they are trivial.
+    If it were not recorded, some value would get a wrong result. ``regions`` are the values of each
+    region, worked out by hand, or empty if they are trivial.
     """
 
     name: str

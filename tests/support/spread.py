@@ -280,8 +280,10 @@ class Folder:
 
 @contextmanager
 def compressed_from(states: int) -> Generator[None]:
-    """Makes tables on Spark compress their states within the block once they have this many, even
-    if the states share little.
+    """Makes tables on Spark compress their states from this number on for the duration of the
+    block.
+
+    They do so even if the states share little.
     """
     with (
         mock.patch.object(levels, "SAMPLE", states),

@@ -81,8 +81,9 @@ def agree(
 
 
 def probing(model: ir.Model) -> ir.Model:
-    """Adds properties to a model that ask whether an action is enabled, for some of its actions,
-    with and without some of their first choices.
+    """Adds properties that ask whether an action is enabled, some of them with given first choices.
+
+    At most `MAX_PROBES` of these questions are chosen.
     """
     tests: list[ir.Expr] = []
     for number, action in enumerate(model.actions):

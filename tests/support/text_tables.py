@@ -1,5 +1,6 @@
-"""Reads tables of texts from files. An entry has the lines ``=== heading`` and ``=> expected;
-parts``, and its text.
+"""Reads tables of texts from files.
+
+An entry has a line ``=== heading``, in some tables a line ``=> expected; parts``, and a text.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from typing import TypeAlias
 @dataclass(frozen=True, slots=True)
 class Block:
     """An entry with the heading ``name: rest``; ``expected`` has the parts of its ``=>`` line, if
-    there is one.
+    any.
     """
 
     name: str

@@ -23,8 +23,8 @@ MEMBERS = {f"PropertyKind.{kind.name}" for kind in PropertyKind}
 
 
 def literals(tree: ast.AST) -> Iterator[str]:
-    """Yields the strings in a module that are words of kinds, in comparisons, patterns and
-    tables.
+    """Yields the words of kinds that a module uses as strings (in comparisons, patterns and
+    tables).
     """
     for node in ast.walk(tree):
         # The word "property" also means all kinds.

@@ -28,9 +28,7 @@ terminal: true
 
 
 def received(options: str) -> tuple[str, int, int]:
-    """Returns the verdict and the numbers of states and generated states of the sender with these
-    options.
-    """
+    """Returns the verdict, the states and the generated states of the sender with these options."""
     result = ran(SENDER.format(options=options))
     return result.verdict, result.states, result.generated
 

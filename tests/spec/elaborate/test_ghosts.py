@@ -1,5 +1,5 @@
-"""Ghosts: history that properties can see and on which nothing else depends (docs/language.md
-section 9).
+"""Ghosts: only properties see this history; nothing else depends on it (docs/language.md section
+9).
 """
 
 from __future__ import annotations

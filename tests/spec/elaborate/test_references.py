@@ -1,6 +1,4 @@
-"""The meaning of a name at a position: definitions, references and types, and renaming based on
-them.
-"""
+"""The meaning of names at positions (definitions, references, types), and renaming based on it."""
 
 from __future__ import annotations
 

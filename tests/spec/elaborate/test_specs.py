@@ -1,6 +1,4 @@
-"""Whole specs with their verdicts, or with the codes, the position and the text of their
-problems.
-"""
+"""Whole specs with their verdicts, or with the codes, position and text of their problems."""
 
 from __future__ import annotations
 
@@ -16,11 +14,11 @@ SPECS = blocks(Path(__file__).with_name("specs.txt"))
 
 @pytest.mark.parametrize("block", SPECS, ids=lambda block: f"{block.rest} {block.name}")
 def test_spec(block: Block) -> None:
-    """Checks the line ``=> verdict | fact value | ...`` with facts of `Ran`, or ``=> codes;
-    position; phrases``.
+    """Checks a spec against its line ``=>``.
 
-    The position is the first line of the first problem's span. The problem's text contains the
-    phrases, which are separated by ``&``.
+    The line is ``=> verdict | fact value | ...`` with facts of `Ran`, or ``=> codes; position;
+    phrases``. The position is the first line of the first problem's span. The problem's text
+    contains the phrases, which are separated by ``&``.
     """
     text, *modules = block.text.split("\n--- ")
     files = {path: module for path, _, module in (part.partition("\n") for part in modules)}

@@ -1,7 +1,7 @@
-"""Damaged forms: each form of the language and each slip is cut off before each token, or has the
-token removed or replaced.
+"""Damaged forms of the language, and damaged slips.
 
-The parser returns problems and raises no exception; a text without problems can be formatted. A run
+Each form and each slip is cut off before each token, or has the token removed or replaced. The
+parser returns problems and raises no exception; a text without problems can be formatted. A run
 tries every `STEP`-th text, or all of them if ``FENCEPOST_FORMS`` is ``all``. ``FENCEPOST_INSERTED``
 is the number of texts with an inserted token.
 """
