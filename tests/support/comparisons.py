@@ -306,7 +306,8 @@ def regions_agree(
 ) -> Outcome:
     """Checks that each value of the constant is in exactly one region.
 
-    A search with this value alone must have the result of the region. If `values` are given, only they are checked. Returns the outcome for all values.
+    A search with this value alone must have the result of the region. If `values` are given, only
+    they are checked. Returns the outcome for all values.
     """
     outcome = regions_of(run, engine)
     kind = run.model.symbols[0].type
