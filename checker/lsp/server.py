@@ -224,7 +224,7 @@ class Service:
         return await self.desk.view(self._path(uri))
 
     async def hover(self, params: lsp.HoverParams) -> lsp.Hover | None:
-        """Answers a request for a hover text, see `hover.hover`."""
+        """Returns the text for the name under the mouse, see `hover.hover`."""
         view = await self._view(params.text_document.uri)
         return hover.hover(view, view.text.offset(params.position))
 

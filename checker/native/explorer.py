@@ -177,8 +177,8 @@ MIN_PARALLEL = 2000
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A finding in a slot: the site of the failed evaluation, the least state that shows the
-    finding, and the predecessor of this state if it matters.
+    """A finding that a slot holds: where the evaluation failed, the least state with this
+    finding, and its predecessor if it matters.
     """
 
     slot: int

@@ -177,7 +177,7 @@ ENGINE = Local()
 
 
 def _completed(outcome: Outcome, request: Request, search: LevelSearch) -> Outcome:
-    """Adds the results that need the states in memory to the outcome."""
+    """Adds to the outcome what must be computed while the states are still in memory."""
     if not isinstance(search.states, LocalStates):
         # There were too many initial states, and no state was expanded.
         note = "There is no profile: no state was expanded."

@@ -105,7 +105,7 @@ class Walker:
         self._walk[Walk.PER_ACTION] = per_action
 
     def stop(self) -> None:
-        """Makes machine code return as soon as possible, permanently."""
+        """Makes the machine code return soon. The walker cannot be used afterwards."""
         self._ctx[Word.STOP] = 1
 
     # ------------------------------------------------------------ initial states

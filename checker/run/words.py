@@ -28,7 +28,7 @@ def ended(limit: Limit | None) -> str:
 
 
 def expected(check: Check) -> str:
-    """Returns the expected verdict as a spec writes it."""
+    """Returns the expected verdict in the syntax of a spec."""
     if check.within is not None:
         return f"{check.verdict} within {check.within}"
     return f"{check.verdict} {check.property}" if check.property else check.verdict

@@ -374,7 +374,7 @@ def broken_assumptions(model: Model) -> Outcome | None:
 
 
 def _nothing(model: Model, verdict: Verdict, seconds: float, counted: bool = True) -> Outcome:
-    """Returns an outcome without any searched states."""
+    """Returns the outcome of a search that has not visited any state."""
     statistics = Statistics(0, 0, 0, (), (), seconds, peak_bytes(), counted=counted)
     coverage = Coverage((0,) * len(model.actions), frozenset())
     return Outcome(verdict, (), statistics, coverage)

@@ -143,9 +143,8 @@ def note_permutations(searched: Orbits | None) -> str | None:
 
 
 def note_in_full(request: Request, capable: bool) -> str | None:
-    """Returns a note for a search that visits all states of a model with symmetric types although
-    this was not requested. Returns None if no note is needed. ``capable`` says whether the engine
-    can search orbits.
+    """Returns a note for a search that ignores symmetric types although the user did not ask for
+    that, or None if no note is needed. ``capable`` says whether the engine can search orbits.
     """
     if not request.symmetry or not _symmetric(request.model):
         return None

@@ -165,15 +165,15 @@ class States(Protocol):
         """Finds the initial states."""
 
     def expand(self) -> None:
-        """Finds the successors of the states of the last level, which form another level. Offers
-        the account the problems of steps and of expanded states, even if an exception ends the
-        work.
+        """Finds the successors of the states of the last level, which form another level. Reports
+        the problems of steps and of expanded states to the account, even if an exception
+        interrupts the work.
         """
 
     def examine(self) -> None:
-        """Checks the new states, and drops those outside the constraints. Offers the account the
-        problems of the level, even if an exception ends the work; in that case another call
-        continues the work.
+        """Checks the new states, and drops those outside the constraints. Reports the
+        problems of the level to the account, even if an exception interrupts the work. Another
+        call then continues it.
         """
 
     def count(self) -> Counts:

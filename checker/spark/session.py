@@ -229,7 +229,7 @@ def _begun(cluster: Cluster) -> SparkContext:
             # These options take effect only when the JVM starts.
             conf.setIfMissing("spark.driver.extraJavaOptions", java_here(conf))
     interrupt = signal.getsignal(signal.SIGINT)
-    # Spark's output is kept for the case that it fails to start.
+    # Spark's output is kept in a file, and shown if Spark fails to start.
     handle, name = tempfile.mkstemp(prefix="fencepost-spark-", suffix=".log")
     log = Path(name)
     try:

@@ -414,7 +414,7 @@ class BoundedSearch:
         )
 
     def _untraced(self, question: Question, model: Any) -> Finding:
-        """Returns the finding for a question, as far as it is available without a replay."""
+        """Returns the finding for a question, still without its trace, which needs a replay."""
         violated = question.number if question.site is None else None
         site = None if question.site is None else self.model.sites[question.site]
         verdict, constants = VERDICTS[question.rank], self.formulas.constants_in(model)

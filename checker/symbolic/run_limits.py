@@ -1,4 +1,4 @@
-"""Enforces the limits of a symbolic run: its time limit, and interrupts by the user."""
+"""Stops a symbolic run at its time limit, or when the user interrupts it."""
 
 from __future__ import annotations
 

@@ -54,8 +54,8 @@ class Graph:
         return sorted(self.reached.states[: self.reached.levels.count(0)])
 
     def steps(self, state: State) -> Iterator[tuple[State, frozenset[Unit]]]:
-        """Yields the target and the units served of each step from a state, in ascending order of
-        targets.
+        """Yields, for each step from a state, the target and the units that the step serves.
+        Targets are in ascending order.
         """
         number = self.reached.numbers[state]
         assert number is not None

@@ -47,8 +47,8 @@ def through(
     body: Callable[[str, Expr, Expr], Expr],
     in_order: bool = False,
 ) -> Expr:
-    """Chooses a bound name and the set that it ranges over. Returns ``body`` of this name, the set,
-    and the element that the name denotes.
+    """Writes a quantifier or comprehension over a domain. ``body`` receives the bound name, the set
+    that it ranges over, and the element that it denotes. Returns the result of ``body``.
 
     The name ranges over positions if the domain is a sequence or the order matters.
     """

@@ -450,8 +450,8 @@ def _lasting(
     writers: _Writers,
     position: int,
 ) -> Iterator[int]:
-    """Yields the steps that the problem of an infinite trace needs at ``position``. These steps are
-    not later than ``position``.
+    """Yields the steps that explain the problem of an infinite trace at ``position``. None of
+    these steps is later than ``position``.
     """
     loop, last = trace.loop, len(trace.steps) - 1
     formula = _formula(model, finding)

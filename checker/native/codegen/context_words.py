@@ -255,10 +255,10 @@ TABLE_WORDS = len(Table)
 
 
 class Report(IntEnum):
-    """The words of a slot for problems.
+    """The layout of a slot for a problem, in words.
 
-    These are whether the slot is used and the site of the evaluation failure, followed by the state
-    with the problem (from `STATES`) and its predecessor (zeros if it has none).
+    The first words tell whether the slot is used, and where the evaluation failed. The state with
+    the problem (from `STATES`) and its predecessor (zeros if it has none) follow.
     """
 
     TAKEN = 0

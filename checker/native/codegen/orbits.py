@@ -205,8 +205,8 @@ class _Orbits:
         self._try_ties(e, ctx, best, ties, sizes)
 
     def _tell(self, e: Emitter, number: int, colours: Sequence[LLVM]) -> None:
-        """Computes the colours of the values of a type. The other halves are computed only if two
-        values have the same plain half.
+        """Computes the colours of the values of a type. A colour has two halves; the second one is
+        computed only if the first halves of two values are equal.
         """
         ctx, state, _ = e.arguments
         size = len(self.enums[number].members)

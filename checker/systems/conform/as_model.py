@@ -229,8 +229,8 @@ class _Builder:
         return number
 
     def _with_copies(self, shows: tuple[ir.Expr, ...]) -> tuple[ir.Expr, ...]:
-        """Adds copies of the original actions whose enabledness is read by conditions and rules of
-        events. Makes all actions, and ``shows``, refer to the copies.
+        """Copies the original actions that occur in an `enabled` of a condition or a rule of an
+        event. Makes all actions, and ``shows``, refer to the copies.
         """
         copies = {number: len(self.actions) + n for n, number in enumerate(self.asked)}
         if not copies:

@@ -75,7 +75,7 @@ def summed(histories: Iterable[Judgement], strays: int, problems: Sequence[Probl
     every: list[Judgement] = []
     for judged in histories:
         totals.add(judged)
-        # Keeping the runs of many histories would fill the memory.
+        # The runs of many histories would take too much memory.
         brief = replaced(judged, way=())
         every.append(brief)
         if judged.verdict in SHOWN_WHOLE and len(whole) < MAX_WHOLE:

@@ -248,9 +248,9 @@ def by_key(key: Key) -> tuple[bool, Any]:
 
 
 def ambiguous(place: str, name: str, said: Key, keys: Sequence[Key]) -> Problem:
-    """Returns the problem that several histories claim a value of a ``by`` field. ``keys`` are the
-    least and the greatest key of these histories. The line at ``place`` is the first one without
-    any other hint about its history.
+    """Returns the problem of a value of a ``by`` field that belongs to several histories.
+    ``keys`` are the least and the greatest key of these histories. The line at ``place`` is the
+    first one without any other hint about its history.
     """
     shown = " and ".join(sorted(str(key) for key in keys))
     claim = f"{place}: {name} {json.dumps(said)} belongs to the histories {shown}"
@@ -351,7 +351,7 @@ class Reader:
         self._shared: dict[Standing, Standing] = {}
 
     def located(self, data: bytes) -> tuple[LocatedEvent | None, str]:
-        """Returns the event of a line and the reason why it cannot be read, or an empty text."""
+        """Returns the event of a line and the reason why it cannot be read, or an empty string."""
         try:
             record = _parsed(data)
         except Unread as why:

@@ -62,8 +62,8 @@ def _possible() -> bool:
 
 
 def in_machine_code(mapped: MappedModel) -> Judge:
-    """Creates a judge of histories that uses the engine `local`, which must be available. Raises
-    `Unsupported`.
+    """Creates a judge that compares histories with the engine `local`, which must be available.
+    Raises `Unsupported` if the engine cannot run this model.
     """
     judge: Judge = roomy(import_module(IN_MACHINE_CODE).PackedMapping)(mapped)
     return judge

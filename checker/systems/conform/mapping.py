@@ -302,8 +302,8 @@ class MappedModel:
     def entered(
         self, entries: Sequence[Entry], state: State, ahead: int | None = None
     ) -> EntryMoves:
-        """Returns the moves of entries if at most ``ahead`` messages may be under way, or any
-        number if ``ahead`` is None.
+        """Returns the moves of entries while at most ``ahead`` messages are under way. None means
+        that any number may be.
         """
         cuts: set[Cut] = set()
         before, most = (*state, *self._passing), MAX_MESSAGES if ahead is None else ahead

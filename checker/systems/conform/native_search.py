@@ -29,7 +29,7 @@ MAX_KEPT = 100_000
 """Maximum number of steps that are cached with their events."""
 MAX_WORDS = 512
 """Maximum number of words in a packed state. States of the interpreter share parts, but packed
-states do not, so wider states would fill the memory.
+states do not, so wider states would take too much memory.
 """
 MAX_PLACES = 5_000
 """Maximum number of positions that are cached with their offers."""

@@ -284,7 +284,7 @@ class Positions:
         return ways
 
     def _fitting(self, head: Head, line: Line, values: tuple[Value, ...]) -> Iterable[Bound]:
-        """Returns the bindings that give the fields of an event these values."""
+        """Returns the bindings under which the fields of an event have these values."""
         if head.settled is not None:
             return (head.bound,) if head.settled == values else ()
         if head.fits is None:

@@ -213,7 +213,7 @@ class Identities:
 
     def may_say(self, pair: Mapping[str, Any]) -> bool:
         """Checks whether a client can name this producer id and epoch. The id must have been
-        assigned, or be the one that does not exist.
+        assigned, or be the one that no producer ever gets.
 
         Ids that are assigned later cannot be named yet, because their values are unknown.
         """

@@ -251,8 +251,8 @@ class _Comparison:
         return Findings(totals, whole, listed, self._histories, strays, problems)
 
     def _strays(self) -> tuple[int, list[Problem]]:
-        """Returns the number of events without a history, and the problems of fields that several
-        histories claim.
+        """Returns the number of events without a history, and the problems of field values that
+        belong to several histories.
         """
         lost = self._keyless.where(F.col("key").isNull()).groupBy("disputed")
         first = F.min(F.struct("file", "block", F.col("first").alias("number")))

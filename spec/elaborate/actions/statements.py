@@ -262,8 +262,8 @@ _METHODS = listing([f".{name}(...)" for name in METHODS])
 
 
 def _procedure(context: Context, entity: ProcedureEntity, call: syntax.Call) -> Result:
-    """Elaborates a call of a procedure as the statements of its body, with the parameters bound by
-    value.
+    """Elaborates a procedure call as the statements of the procedure's body. Parameters are bound
+    by value.
     """
     entity.used = True
     if entity.role is not None and entity.role is not context.role:

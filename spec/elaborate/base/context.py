@@ -205,7 +205,7 @@ class Elaboration:
 
     def circle(self, entity: TypeEntity | ConstEntity) -> str:
         """Returns the names on the cycle that leads from a declaration back to itself, formatted as
-        the end of a message. Returns an empty text if the cycle has no other members.
+        the end of a message. Returns an empty string if the cycle has no other members.
         """
         names = [other.name for other in self.resolving[self.resolving.index(entity) :]]
         return f": {', '.join(names)}, {entity.name}" if len(names) > 1 else ""

@@ -91,7 +91,7 @@ def method(name: str, kind: Type) -> str | None:
 
 def operator(sign: str, kind: Type) -> str:
     """Returns advice for an operator that is undefined for values of this type. Returns an empty
-    text if none is known.
+    string if none is known.
     """
     match kind:
         case Set():

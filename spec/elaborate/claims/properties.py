@@ -115,7 +115,7 @@ class Properties:
     def _property_name(
         self, instance: Instance, role: RoleEntity | None, name: syntax.Name | None
     ) -> str:
-        """Returns the name of a property in checks and reports, or an empty text for a property
+        """Returns the name of a property in checks and reports, or an empty string for a property
         without a name. Reports (F202) a name that another property already has.
         """
         if name is None:
