@@ -281,7 +281,7 @@ def mistakes(values: Mapping[str, Any], names: Mapping[str, str]) -> Iterator[st
         if barred:
             yield f"{name}: {option.why}; leave out {' and '.join(barred)}"
         if option.needs and option.needs not in wanted:
-            yield f"{name}: {option.why}, and {names[option.needs]} is not given"
+            yield f"{name}: {option.why}, but {names[option.needs]} is not given"
 
 
 def asked(option: Option, value: object) -> bool:

@@ -79,7 +79,8 @@ def explore(
     steps and undo them, or continue to a state that satisfies a condition. With --web, do the same
     on a web page with a growing diagram."""
     if port is not None and not web:
-        raise Rejected([Problem("F021", None, "--port is that of the page, and needs --web")])
+        message = "--port sets the port of the web page, so it requires --web"
+        raise Rejected([Problem("F021", None, message)])
     program = loaded(spec, search)
     check = check_named(program, name)
     overrides = dict(constants)

@@ -51,7 +51,7 @@ def check_meant(program: Program, name: str | None) -> Check:
     """
     check = check_named(program, name)
     if check is not None and check.scenario is not None:
-        message = f"{name} is a scenario, and a check is required here"
+        message = f"{name} is a scenario, but a check is required here"
         raise Rejected([Problem("F854", check.span, message)])
     if check is not None:
         return check

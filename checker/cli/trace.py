@@ -208,7 +208,7 @@ def _symbolic(model: Model, document: TraceDocument) -> dict[str, str]:
 def _made(document: TraceDocument, name: str, form: Form, shown: bool) -> str:
     steps = len(document.steps)
     if form in ("html", "mermaid", "dot") and steps > MAX_DRAWN:
-        message = f"{name} has {steps:,} states, and at most {MAX_DRAWN:,} are drawn as {form}"
+        message = f"{name} has {steps:,} states, but at most {MAX_DRAWN:,} are drawn as {form}"
         notes = ((None, "--as text and --as json show a trace of any length"),)
         raise Rejected([Problem("F040", None, message, notes)])
     match form:

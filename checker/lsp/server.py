@@ -449,7 +449,7 @@ def _function(method: Callable[..., Any]) -> Callable[..., Any]:
         try:
             return await method(*arguments)
         except Stale:
-            raise JsonRpcException("the text has changed since", _CHANGED) from None
+            raise JsonRpcException("the text has changed in the meantime", _CHANGED) from None
         except renaming.Refused as refused:
             raise JsonRpcException(str(refused), _REFUSED) from None
 

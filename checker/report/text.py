@@ -214,7 +214,7 @@ def _write_around(page: Page, model: Model, finding: Finding, trace: TraceDocume
         write_read(page, trace)
 
 
-CURES = {"F907": "with `or block` after its capacity, a sender would wait for room"}
+CURES = {"F907": "to make senders wait for room, add `or block` after the capacity"}
 """Remedies for evaluation errors, by code."""
 
 

@@ -210,7 +210,7 @@ def _refuse_folders(model: Model, settings: Settings) -> None:
 
 
 def _no_depth(engine: str, check: Check) -> Problem:
-    message = f"the engine {engine} searches up to a depth, and none is given"
+    message = f"the engine {engine} searches up to a depth, but none is given"
     if check.name:
         message = f"check {check.name}: {message}"
     notes = (

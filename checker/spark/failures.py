@@ -41,7 +41,7 @@ WRONG_PYTHON = (
     (
         r"Python in worker has different version:? \(?(\d[\d., ]*\d)\)? than that in driver:? "
         r"\(?(\d[\d., ]*\d)",
-        "its executors run Python {}, and fencepost runs Python {}",
+        "its executors run Python {}, but fencepost runs Python {}",
     ),
     (r'Cannot run program "([^"]+)"', 'its executors have no program "{}"'),
 )

@@ -40,8 +40,8 @@ class Place:
             raise unusable(
                 what,
                 self._target.url,
-                "it is there already, and not empty",
-                "move it away, or name another",
+                "it already exists and is not empty",
+                "move it away, or choose another folder",
             )
 
     @property

@@ -82,7 +82,7 @@ def obstacle() -> str | None:
     java = shutil.which("java") if not home else shutil.which("java", path=f"{home}/bin")
     if java is None:
         where = f"JAVA_HOME is {home}, which has no bin/java" if home else "there is no java here"
-        return f"it needs Java {MIN_JAVA} or later, and {where}; {GET_JAVA}"
+        return f"it needs Java {MIN_JAVA} or later, but {where}; {GET_JAVA}"
     try:
         output = subprocess.run(
             [java, "-version"], capture_output=True, text=True, timeout=60, check=False
@@ -92,9 +92,9 @@ def obstacle() -> str | None:
     version = re.search(r'version "(?:1\.)?(\d+)', output)
     if version is None:
         first = output.strip().partition("\n")[0]
-        return f'it needs Java {MIN_JAVA} or later, and {java} says "{first[:100]}"; {GET_JAVA}'
+        return f'it needs Java {MIN_JAVA} or later, but {java} says "{first[:100]}"; {GET_JAVA}'
     if int(version[1]) < MIN_JAVA:
-        return f"it needs Java {MIN_JAVA} or later, and {java} is Java {version[1]}; {GET_JAVA}"
+        return f"it needs Java {MIN_JAVA} or later, but {java} is Java {version[1]}; {GET_JAVA}"
     return None
 
 

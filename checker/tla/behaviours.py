@@ -93,7 +93,7 @@ def refuse_foreign(model: Model, span: Span | None, still: bool) -> None:
         raise NotExported(f"more than {MAX_STRONG} strongly fair units", span)
     for prop in model.properties:
         if prop.kind.bounds_search:
-            raise NotExported("what holds of behaviours within a constraint", prop.span)
+            raise NotExported("properties of behaviours within a constraint", prop.span)
     if still:
         raise NotExported("claims about behaviours other than step invariants", span)
 

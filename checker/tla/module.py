@@ -258,7 +258,7 @@ class _Writer:
                 about = f"A ghost.\n{about}"
             rows.append((name, about.strip()))
         if self.still:
-            rows.append(("clock", "Changes with every step, so that every step is looked at."))
+            rows.append(("clock", "Changes with every step, so that TLC checks every step."))
         return rows
 
     def _vars(self) -> list[Definition]:
@@ -457,7 +457,10 @@ class _Writer:
         if self.deadlock_invariant() is not None or self.terminal_has_value is not None:
             self._define("Terminal", self.terminal)
         if self.terminal_has_value is not None:
-            about = "Asked wherever no step but a loss, a copy or one in place is possible."
+            about = (
+                "Checked wherever messages can only be lost or copied, and no other step changes"
+                " the state."
+            )
             asked = either([self._progress(), call("Defined", Name("Terminal"))])
             self._define(self.terminal_has_value, implied(inside, asked), (), about)
         if self.deadlock_invariant() is not None:

@@ -47,7 +47,7 @@ def _name(span: Span, token: Token) -> Name:
 def _number(span: Span, token: Token) -> int:
     digits = token.text.replace("_", "")
     if len(digits) > MAX_DIGITS:
-        message = f"a number has at most {MAX_DIGITS} digits, and this one has {len(digits)}"
+        message = f"a number has at most {MAX_DIGITS} digits, but this one has {len(digits)}"
         raise Mistake(Problem("F121", _at(span, token), message))
     return int(digits)
 

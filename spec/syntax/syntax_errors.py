@@ -310,7 +310,7 @@ def _chained(slip: Slip) -> Problem | None:
 
 def _not_operand(slip: Slip) -> Problem | None:
     if slip.unexpected.text == "not" and "(" in slip.expected and slip.unexpected.kind == NAME:
-        return slip.problem("F101", 'here "not" needs parentheses: (not ...)')
+        return slip.problem("F101", '"not" needs parentheses here: (not ...)')
     return None
 
 
@@ -408,7 +408,7 @@ def _then(slip: Slip) -> Problem | None:
         if "where" in slip.expected:
             return slip.problem("F101", 'expected "where", found "if"')
         note = (None, 'a conditional value is "if a then b else c"')
-        return slip.problem("F101", 'an "if" cannot follow a value', note)
+        return slip.problem("F101", '"if" cannot follow a value', note)
     if slip.unexpected.kind == ":" and "then" in slip.expected:
         note = (None, 'a conditional value is "if a then b else c"')
         return slip.problem("F101", 'expected "then", found ":"', note)

@@ -61,7 +61,7 @@ def test_a_checkpoint_of_another_check(tmp_path: Path) -> None:
     assert saved(run, folder, "checkpoint").limit == "--depth 5"
     with pytest.raises(Rejected, match=r"F035.*there already is one"):
         saved(run, folder, "checkpoint")
-    with pytest.raises(Rejected, match=r"F035.*made with N = 3, and now it is 5"):
+    with pytest.raises(Rejected, match=r"F035.*made with N = 3, but now it is 5"):
         saved(run_of(TWO_PHASES, "five"), folder, "resume")
     with pytest.raises(Rejected, match=r"F035.*it looks for .*, and continues after problems"):
         saved(replace(run, keep_going=True), folder, "resume")

@@ -243,6 +243,6 @@ def _codes(kind: Type) -> tuple[int, ...]:
     """Returns the codes of all values of a type, in ascending order of the values."""
     if isinstance(shape(kind), Large) or cardinality(kind) > MAX_TABLED:
         raise Unsupported(
-            "it does not go through all values of a type with so large collections inside"
+            "it does not go through all values of a type with such large collections inside"
         )
     return tuple(encode(kind, value) for value in values(kind))

@@ -61,18 +61,18 @@ class Identity:
                 return None
             case "format":
                 return (
-                    f"it has the format {theirs.get('format')}, and this fencepost reads the "
+                    f"it has the format {theirs.get('format')}, but this fencepost reads the "
                     f"format {self.form}: start the search again, in another folder"
                 )
             case "fencepost":
                 theirs_version = theirs.get("fencepost")
-                return f"it was made by fencepost {theirs_version}, and this is {__version__}"
+                return f"it was made by fencepost {theirs_version}, but this is {__version__}"
             case "model":
-                return f"it belongs to the spec {theirs.get('model')}, and this is {mine['model']}"
+                return f"it belongs to the spec {theirs.get('model')}, but this is {mine['model']}"
             case "constants":
                 return _other_constant(theirs.get("constants"), mine["constants"])
             case "asked":
-                return f"it looks for {theirs.get('asked')}, and now it is {mine['asked']}"
+                return f"it looks for {theirs.get('asked')}, but now it is {mine['asked']}"
             case _:
                 return "the spec has changed"
 
@@ -134,7 +134,7 @@ def _other_constant(theirs: Any, now: Mapping[str, str]) -> str:
     for constant in sorted({*before, *now}):
         if before.get(constant) != now.get(constant):
             value = before.get(constant)
-            return f"it was made with {constant} = {value}, and now it is {now.get(constant)}"
+            return f"it was made with {constant} = {value}, but now it is {now.get(constant)}"
     return "it was made with other constants"
 
 

@@ -84,10 +84,10 @@ def _refuse_beyond(folder: Folder, account: Noted, limits: Limits) -> None:
     # unless it is the first level.
     states = sum(account.visited[:-1] or account.visited)
     if limits.depth is not None and steps > limits.depth:
-        raise folder.unusable(f"it is {steps} steps deep, and --depth allows {limits.depth}")
+        raise folder.unusable(f"it is {steps} steps deep, but --depth allows {limits.depth}")
     if limits.max_states is not None and states > limits.max_states:
         most = f"--max-states allows {limits.max_states:,}"
-        raise folder.unusable(f"it has {states:,} states, and {most}")
+        raise folder.unusable(f"it has {states:,} states, but {most}")
 
 
 class Saver:

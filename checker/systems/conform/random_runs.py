@@ -177,7 +177,7 @@ class Recorder:
         if declared.name not in ("source", recording.event_field, recording.key):
             return
         message = (
-            f'the field "{declared.name}" of {event.name} says something else of the line, too'
+            f'the field "{declared.name}" of {event.name} also says something else about the line'
         )
         raise Rejected([Problem("F863", declared.span, message)])
 

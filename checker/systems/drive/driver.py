@@ -184,10 +184,10 @@ class Driver:
         event = kind.event
         source = self.mapped.recording.sources[event.sources[0]]
         if len(event.sources) > 1:
-            message = f"requests come from one source, and {event.name} may come from several"
+            message = f"requests come from one source, but {event.name} may come from several"
             raise Rejected([Problem("F852", event.span, message)])
         if len(source.patterns) != 1 or any(wildcard in source.patterns[0] for wildcard in "*?["):
-            message = f"requests come from one source, and {source.name} may be several"
+            message = f"requests come from one source, but {source.name} may be several"
             raise Rejected([Problem("F852", source.span, message)])
         return source.patterns[0]
 

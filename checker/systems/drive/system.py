@@ -82,7 +82,7 @@ def system(where: str, options: Mapping[str, str]) -> System:
     try:
         signature.bind(**options)
     except TypeError as error:
-        message = f"{name} of {module_name} cannot be made with these options: {error}"
+        message = f"{name} of {module_name} cannot be created with these options: {error}"
         raise Rejected([Problem("F853", None, message)]) from None
     with _their_code(where):
         instance = factory(**options)

@@ -154,7 +154,7 @@ class Reader:
 
     def take(self, size: int) -> bytes:
         if size < 0 or self.at + size > len(self.data):
-            raise Undecodable("what is there ends too early")
+            raise Undecodable("the data ends too early")
         taken = self.data[self.at : self.at + size]
         self.at += size
         return taken

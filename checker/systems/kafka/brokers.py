@@ -420,7 +420,7 @@ class Brokers:
         until(led, f"{self._topic} has {PARTITIONS} partitions, each with a leader")
         wanted = [replicas[0] for replicas in where]
         if self._second is not None and self._leaders[:PARTITIONS] != wanted:
-            message = f"{self._topic} is led by {self._leaders}, and not by {wanted}"
+            message = f"{self._topic} is led by {self._leaders}, not by {wanted}"
             raise Unreachable(f"{message}; topic=NAME is another topic")
         self._warm_up(self._fresh_name())
 
@@ -526,7 +526,7 @@ class Brokers:
             message = (
                 f"the cluster has given up broker {self._second}, which is stopped: it does not"
             )
-            why = "a longer broker.session.timeout.ms keeps it from that"
+            why = "a longer broker.session.timeout.ms prevents this"
             raise Unreachable(f"{message} lead {self._topic}-{lost[0]} any more; {why}")
 
 

@@ -101,7 +101,7 @@ class Group:
         ]
         if len(offsets) != 1:
             count = len(offsets)
-            message = f"OffsetFetch: {count} offsets of {self.name} are in the answer, and not 1"
+            message = f"OffsetFetch: {count} offsets of {self.name} are in the answer, not 1"
             raise Unreachable(message)
         return {"error": error, "offset": offsets[0].committed_offset}
 
@@ -155,7 +155,7 @@ class Coordinator:
         self._nodes.leaders(TRANSACTION_LOG)
         others = [node for node in self._nodes.numbers if node != self._node]
         if not others:
-            raise Unreachable("a coordinator moves in a cluster of two brokers or more")
+            raise Unreachable("coordinators can move only in a cluster of two or more brokers")
         target = next((node for node in others if node > self._node), others[0])
         where = TRANSACTION_LOG, self.partition
         first = self._nodes.first

@@ -203,7 +203,7 @@ class Outages:
         if start and not kill:
             raise Unreachable("start is for a broker that kill has killed")
         if kill and second:
-            raise Unreachable("kill is for a cluster of one broker, and second for two")
+            raise Unreachable("kill requires a cluster of one broker, and second a cluster of two")
         self.kill, self.start = kill, start
         self.second = whole("second", second) if second else None
         self.pause, self.resume = pause, resume

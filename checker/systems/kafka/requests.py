@@ -96,13 +96,11 @@ class Connection:
         """
         size = int.from_bytes(self._exactly(_SIZE), "big")
         if size > MAX_ANSWER:
-            raise Unreachable(f"{self._where}: what answers there is no broker of Kafka")
+            raise Unreachable(f"{self._where}: the server there is not a Kafka broker")
         data = self._exactly(size)
         correlation_id = int.from_bytes(data[:_SIZE], "big")
         if correlation_id != number:
-            raise Unreachable(
-                f"{self._where}: request {correlation_id} is answered, and not {number}"
-            )
+            raise Unreachable(f"{self._where}: request {correlation_id} is answered, not {number}")
         key, version = self._waiting.pop(number)
         registry: Any = self._registry._response_class_registry
         return registry[key].decode(data, version=version, header=True)

@@ -126,7 +126,7 @@ def _unsigned(number: int) -> bytes:
 
 def _state(number: int) -> str:
     if not 0 <= number < len(STATES):
-        raise Undecodable(f"there is no state of transactions with number {number}")
+        raise Undecodable(f"no state of transactions has the number {number}")
     return STATES[number]
 
 

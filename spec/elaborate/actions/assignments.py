@@ -297,7 +297,7 @@ def _name(context: Context, node: syntax.Name) -> Place | None:
         context.report(
             "F402",
             node.span,
-            f'"{text}" is a local, and only a variable can be assigned',
+            f'"{text}" is a local, but only a variable can be assigned',
             (local.span, f'"{text}" is bound here'),
         )
         return None
@@ -321,7 +321,7 @@ def _entity(context: Context, entity: Entity, node: syntax.Expr) -> Place | None
         message = f'"{entity.name}" is a channel: write `send ... to {entity.name}`'
         context.report("F404", node.span, message, note)
     else:
-        message = f'"{entity.name}" is {kind_of(entity)}, and only a variable can be assigned'
+        message = f'"{entity.name}" is {kind_of(entity)}, but only a variable can be assigned'
         context.report("F401", node.span, message, note)
     return None
 
@@ -363,7 +363,7 @@ def _attribute(context: Context, node: syntax.Attribute) -> Place | None:
         context.report(
             "F406",
             node.span,
-            "only a record's fields are assigned one by one, and this is a"
+            "only a record's fields are assigned one by one, but this is a"
             f" {describe(outer.type)}, a union; assign a whole value",
             outer.note,
         )
@@ -391,12 +391,12 @@ def _of_role(context: Context, role: RoleEntity, node: syntax.Attribute) -> Plac
         return _variable(context, entity, node)
     note: Note = (entity.span, f"{entity.name} is declared here")
     if context.role is role and _names_itself(role, node.base):
-        message = f"a role names its own variables as they are: write {entity.name}"
+        message = f"inside a role, its variables have plain names: write {entity.name}"
         context.report("F405", node.span, message, note)
         return None
-    rule = f"a role assigns only its own variables, and this is one of {role.name}"
+    rule = f"a role assigns only its own variables, but this is one of {role.name}"
     if context.role is role:
-        rule = "a process assigns only its own variables, and this may be another's"
+        rule = "a process assigns only its own variables, but this may be another's"
     hint = "send it a message, or share a variable that is declared at the top level"
     context.report("F405", node.span, f"{rule}: {hint}", note)
     return None

@@ -115,14 +115,14 @@ def _first_content(
         context.report(
             "F301",
             written.span,
-            f"what is in {entity.name} at the start is a {wanted}, and this is"
+            f"the initial content of {entity.name} is a {wanted}, but this is"
             f" {describe(operand.type)}",
         )
         return None
     value = coerced(context, operand, content, written.span, entity.name)
     if value is None:
         return None
-    ordinary(context, value, f"what is in {entity.name} at the start", written.span)
+    ordinary(context, value, f"the initial content of {entity.name}", written.span)
     channels.noted(context, entity, value.expr, written.span)
     expr, whole = value.expr, cast("Type", content)
     for slot, key in zip(reversed(slots), reversed(entity.indices), strict=True):

@@ -270,7 +270,7 @@ def _procedure(context: Context, entity: ProcedureEntity, call: syntax.Call) -> 
         context.report(
             "F214",
             call.span,
-            f'"{entity.name}" is a procedure of role {entity.role.name}, and only that calls it',
+            f'only role {entity.role.name} calls its procedure "{entity.name}"',
             (entity.span, f'"{entity.name}" is declared here'),
         )
         return None, context

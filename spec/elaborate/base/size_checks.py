@@ -29,7 +29,7 @@ def map_type(context: Context, key: Type, value: Type, span: Span) -> Map | None
         context.report(
             "F706",
             span,
-            f"a map holds a value for every key, at most {MAX_KEYS} of them, and"
+            f"a map holds a value for every key, at most {MAX_KEYS} of them, but"
             f" {describe(key)} has more values",
         )
         return None
@@ -56,7 +56,7 @@ def bounded(context: Context, kind: Type, span: Span) -> Type | None:
         context.report(
             "F708",
             span,
-            f"a value of {describe(kind)} takes {width} bits, and a whole state has at most"
+            f"a value of {describe(kind)} takes {width} bits, but a whole state has at most"
             f" {WIDEST_STATE}",
         )
         return None

@@ -254,7 +254,7 @@ class Assembly:
                 self.work.report(
                     "F706",
                     role.decl.index.type.span,
-                    f"a role has at most {MAX_KEYS} processes, and {describe(role.index_type)} has"
+                    f"a role has at most {MAX_KEYS} processes, but {describe(role.index_type)} has"
                     " more values",
                 )
                 role.index_type = Bool()
@@ -335,7 +335,7 @@ class Assembly:
                 self.work.report(
                     "F708",
                     variable.span,
-                    f"with this variable a state takes {total} bits, and it has at most"
+                    f"with this variable a state takes {total} bits, but a state has at most"
                     f" {WIDEST_STATE}",
                 )
                 return

@@ -321,7 +321,7 @@ class Modules:
                 self.work.report(
                     "F607",
                     arguments[decl.name.text].value.span,
-                    f'"{decl.name.text}" carries {describe(expected)}, and {channel.name} carries'
+                    f'"{decl.name.text}" carries {describe(expected)}, but {channel.name} carries'
                     f" {describe(actual)}",
                     (decl.span, "declared here"),
                 )

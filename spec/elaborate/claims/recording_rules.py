@@ -206,7 +206,7 @@ class Rules:
                 "send ..."
             )
             if node.kind != "answers":
-                message = f'only "answers" waits for a message, and this is "{node.kind}"'
+                message = f'only "answers" waits for a message, but this is "{node.kind}"'
             self.context.report("F844", node.span, message)
             return
         plain, slots = self._fields(self.context, event)

@@ -188,7 +188,7 @@ class _Declared:
             self.bindings.append(Binding(name, Bool(), ()))
             return
         if not countable(kind, MAX_KEYS):
-            message = f"names are bound to at most {MAX_KEYS} values, and {describe(kind)} has more"
+            message = f"names are bound to at most {MAX_KEYS} values, but {describe(kind)} has more"
             self.context.report("F843", item.type.span, message)
         fixed: list[tuple[str | int, Value]] = []
         for entry in item.fixed:
@@ -213,7 +213,11 @@ class _Declared:
         other = self.events.get(name.text)
         if other is not None:
             note = (other.span, "first declared here")
-            hint = "" if head.alias else ": for another source, `as` gives it another name in rules"
+            hint = (
+                ""
+                if head.alias
+                else ": if it comes from another source, give it another name in rules with `as`"
+            )
             message = f'event "{name.text}" is declared twice{hint}'
             self.context.report("F842", name.span, message, note)
             return

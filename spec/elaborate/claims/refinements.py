@@ -102,7 +102,7 @@ def _fits(context: Context, node: syntax.RefinementDecl, model: ir.Model, machin
         for declared in _properties(instance.file):
             if PropertyKind.declared_by(declared.kind).bounds_search:
                 message = (
-                    f'module "{name}" has a constraint, and a refined module must not have one'
+                    f'module "{name}" has a constraint, but a refined module must not have one'
                 )
                 return refuse(message, declared.span)
     for variable in model.variables:

@@ -81,7 +81,7 @@ def scenario(
         context.report("F847", node.name.span, message)
         return None
     if len(steps) > MAX_STEPS:
-        message = f"a scenario has at most {MAX_STEPS} steps, and this one has {len(steps)}"
+        message = f"a scenario has at most {MAX_STEPS} steps, but this one has {len(steps)}"
         context.report("F847", node.name.span, message)
     verdict = expected.condition
     word = verdict.text if isinstance(verdict, syntax.Name) else ""
@@ -151,7 +151,7 @@ class _Steps:
         message_type = self._message(entity)
         if name == expected or name not in member_names(message_type) or not expected:
             return True
-        text = f"{entity.name} receives {expected}, and this is {name}"
+        text = f"{entity.name} receives {expected}, but this is {name}"
         note: Note = (receive.pattern.span, "received here")
         self.context.report("F848", message.span, text, note)
         return False
@@ -357,7 +357,7 @@ class _Steps:
             tests, fields = [], kind.fields
             parts = [ir.GetField(field.type, value, index) for index, field in enumerate(fields)]
         else:
-            message = f"{name} is of {describe(kind)}, and this is not a value of it"
+            message = f"{name} is of {describe(kind)}, but this is not a value of it"
             context.report("F848", node.span, message, *declaration(context, kind))
             return None
         if call is None:

@@ -134,7 +134,7 @@ class Look:
         match node:
             case ir.Literal(kind, value) if is_symmetric(kind) and not _is_fixed(node):
                 self._tell("F803", span, f"the value {show(value, kind)} depends on the order of"
-                    f" {describe(kind)}, and a symmetric type has none ({_ALIKE})")  # fmt: skip
+                    f" {describe(kind)}, but a symmetric type has none ({_ALIKE})")  # fmt: skip
             case ir.Less(left) if is_symmetric(left.type):
                 self._ordered(span, describe(left.type), "compare with == or !=")
             case ir.Extreme(collection=domain) if is_symmetric(as_collection(domain.type)):
@@ -172,7 +172,7 @@ class Look:
         self.work.report(code, span, message)
 
     def _ordered(self, span: Span | None, kind: str, cure: str) -> None:
-        message = f"this depends on the order of {kind}, and a symmetric type has none ({_ALIKE})"
+        message = f"this depends on the order of {kind}, but a symmetric type has none ({_ALIKE})"
         self._tell("F846", span, f"{message}; {cure}")
 
 

@@ -38,4 +38,4 @@ def wrong_number(
     """Reports a call with the wrong number of arguments (F321)."""
     number = {0: "no argument", 1: "1 argument"}.get(expected, f"{expected} arguments")
     counted = {0: "none is", 1: "1 is"}.get(actual, f"{actual} are")
-    context.report("F321", span, f"{name} takes {number}, and {counted} given", *notes)
+    context.report("F321", span, f"{name} takes {number}, but {counted} given", *notes)

@@ -75,7 +75,7 @@ def integer(context: Context, node: syntax.Expr) -> int | None:
     kind, value = result
     if not isinstance(kind, Integer) or not isinstance(value, int):
         context.report(
-            "F301", node.span, f"an integer is required here, and this is {describe(kind)}"
+            "F301", node.span, f"an integer is required here, but this is {describe(kind)}"
         )
         return None
     return value
@@ -114,7 +114,7 @@ def symbol(context: Context, entity: ConstEntity, span: Span) -> Operand | None:
         context.report(
             "F804",
             span,
-            f'"{entity.name}" is symbolic, and a known value is required here',
+            f'"{entity.name}" is symbolic, but a known value is required here',
             (entity.span, f'"{entity.name}" is declared here'),
             (None, "conditions on a symbolic constant go into its `where`"),
         )
@@ -161,7 +161,7 @@ def _constant_value(context: Context, entity: ConstEntity) -> tuple[Type, Value]
     result = constant(home, node, kind, entity.name)
     if result is not None and free and not isinstance(result[0], Int):
         context.report(
-            "F301", node.span, f"{entity.name} is an int, and this is {describe(result[0])}"
+            "F301", node.span, f"{entity.name} is an int, but this is {describe(result[0])}"
         )
         return None
     return result

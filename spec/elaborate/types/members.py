@@ -37,7 +37,7 @@ def member_of(context: Context, node: syntax.Expr, kind: Type) -> int | None:
         context.report(
             "F309",
             node.span,
-            "`is` and patterns tell the members of an enum or union apart, and this is"
+            "`is` and patterns tell the members of an enum or union apart, but this is"
             f" {describe(kind)}{hint}",
         )
         return None

@@ -127,7 +127,7 @@ def coerced(
             if context.given:
                 return Operand(_fitted(context, expr, target, span, holds), operand.ghost)
             value = show(expr.value, expr.type)
-            context.report("F701", span, f"{holds}, and this is {value}", *notes)
+            context.report("F701", span, f"{holds}, but this is {value}", *notes)
             return None
         return Operand(ir.Literal(target, expr.value, span=span), operand.ghost)
     return Operand(_fitted(context, expr, target, span, holds), operand.ghost)
@@ -147,7 +147,7 @@ def same_kind(
     elif {type(kind), type(target)} == {Int, Machine}:
         name = describe(target) if isinstance(target, Machine) else "int"
         hint = f"; {name}(...) converts"
-    context.report("F301", span, f"{holds}, and this is {describe(kind)}{hint}", *notes)
+    context.report("F301", span, f"{holds}, but this is {describe(kind)}{hint}", *notes)
     return False
 
 
@@ -158,7 +158,7 @@ def _fitted(context: Context, expr: ir.Expr, target: Type, span: Span, holds: st
     if within(expr.type, target):
         return ir.Convert(target, expr, span=span)
     code = "F901" if isinstance(target, Int) else "F902"
-    site = context.site(code, span, f"{holds}, and this value does not fit")
+    site = context.site(code, span, f"{holds}, but this value does not fit")
     return bound(
         context,
         expr,

@@ -83,7 +83,7 @@ def resolve(context: Context, node: syntax.Expr) -> Type | None:
 def _not_a_type(context: Context, node: syntax.Expr, entity: Entity | None) -> None:
     if entity is not None:
         note: Note = (entity.span, f'"{entity.name}" is declared here')
-        message = f'a type is required here, and "{entity.name}" is {kind_of(entity)}'
+        message = f'a type is required here, but "{entity.name}" is {kind_of(entity)}'
         context.report("F304", node.span, message, note)
         return
     forms = listing(["bool", "int8 to int64", "int[bits]", *_APPLIED.values()])
@@ -118,7 +118,7 @@ def _named(context: Context, node: syntax.Name) -> Type | None:
         return None
     local = context.local(node)
     if local is not None:
-        message = f'a type is required here, and "{text}" is a local'
+        message = f'a type is required here, but "{text}" is a local'
         context.report("F304", node.span, message, (local.span, "bound here"))
         return None
     entity = context.look_up(node) or next(iter(context.members(text)), None)
@@ -217,7 +217,7 @@ def _applied(
 def _capacity(context: Context, node: syntax.Expr) -> int | None:
     size = integer(context, node)
     if size is not None and not 0 <= size <= MAX_CAPACITY:
-        context.report("F705", node.span, f"a capacity is 0 to {MAX_CAPACITY}, and this is {size}")
+        context.report("F705", node.span, f"a capacity is 0 to {MAX_CAPACITY}, but this is {size}")
         return None
     return size
 
@@ -229,7 +229,7 @@ def _set(
         context.report(
             "F503",
             span,
-            f"{describe(element)} has ghost fields, and values with ghost fields are not allowed "
+            f"{describe(element)} has ghost fields, but values with ghost fields are not allowed "
             "in a set: the set would depend on them",
         )
         return None

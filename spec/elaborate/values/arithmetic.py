@@ -52,7 +52,7 @@ def literal(context: Context, value: int, span: Span, expected: Type | None) -> 
             context.report(
                 "F701",
                 span,
-                f"{describe(expected)} holds {expected.low}..{expected.high}, and this is {value}",
+                f"{describe(expected)} holds {expected.low}..{expected.high}, but this is {value}",
             )
             return None
         return Operand(ir.Literal(expected, value, span=span))
@@ -74,7 +74,7 @@ def negated(context: Context, operand: Operand, span: Span) -> Operand | None:
         case Machine() as kind:
             expr = ir.Negate(kind, operand.expr, span=span)
         case other:
-            context.report("F308", span, f"- takes an integer, and this is {describe(other)}")
+            context.report("F308", span, f"- takes an integer, but this is {describe(other)}")
             return None
     return Operand(settled(expr, operand.expr), operand.ghost)
 
@@ -98,7 +98,7 @@ def combined(
             hint = "; `!` unwraps an option"
         elif not hint and operator in _SET_OPERATORS and _element(left.type, right.type):
             hint = "; the set of one element is {e}"
-        message = f"{operator} takes two {accepted}, and here is {describe(wrong)}{hint}"
+        message = f"{operator} takes two {accepted}, but this is {describe(wrong)}{hint}"
         context.report("F308", span, message)
         return None
     both = unified(context, left, right, span, "this combines")
@@ -183,7 +183,7 @@ def interval(context: Context, low: Operand, high: Operand, span: Span) -> Opera
             context.report(
                 "F301",
                 operand.expr.span or span,
-                f"an integer is required here, and this is {describe(operand.type)}{hint}",
+                f"an integer is required here, but this is {describe(operand.type)}{hint}",
             )
             return None
     low, high = _tight(low), _tight(high)

@@ -30,7 +30,7 @@ def truth(context: Context, node: syntax.Expr) -> Operand | None:
         while isinstance(node, syntax.LetIn):
             node = node.body
         context.report(
-            "F301", node.span, f"a condition is required here, and this is {describe(operand.type)}"
+            "F301", node.span, f"a condition is required here, but this is {describe(operand.type)}"
         )
         return None
     return operand

@@ -230,7 +230,7 @@ def def_body(inside: Context, entity: DefEntity) -> Operand | None:
         body = inside.expression(decl.body, _shape(inside, decl.result))
         kind = None if body is None else _opened(inside, decl.result, body.type)
         if body is not None and kind is None:
-            message = f"{entity.name} is {decl.result.span.text}, and this is {describe(body.type)}"
+            message = f"{entity.name} is {decl.result.span.text}, but this is {describe(body.type)}"
             note: Note = (decl.result.span, "its type is declared here")
             inside.report("F301", decl.body.span, message, note)
     else:
@@ -373,7 +373,7 @@ def _argument_value(
     if kind is None:
         if not isinstance(parameter.type, syntax.Index) or shape is not None:
             expected = " ".join(parameter.type.span.text.split())
-            message = f"{name} is {expected}, and this is {describe(operand.type)}"
+            message = f"{name} is {expected}, but this is {describe(operand.type)}"
             hint = "; int(...) converts" if isinstance(operand.type, Machine) else ""
             outer.report("F301", value.span, message + hint, note)
         return None

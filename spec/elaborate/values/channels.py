@@ -74,7 +74,7 @@ def declare(context: Context, entity: ChannelEntity) -> tuple[Fault, ...]:
     for word, options in (("discipline", disciplines), ("capacity", capacities)):
         for extra in options[1:]:
             first: Note = (options[0].span, "first given here")
-            message_text = f"a channel has one {word}, and this is another"
+            message_text = f"a channel has only one {word}, but this is another"
             context.report("F411", extra.span, message_text, first)
     kind = discipline(decl)
     capacity = _capacity(context, capacities[0]) if capacities else None
@@ -104,7 +104,7 @@ def _capacity(context: Context, option: syntax.Capacity) -> int | None:
     size = integer(context, option.size)
     if size is None or 1 <= size <= MAX_CAPACITY:
         return size
-    message = f"a channel's capacity is 1 to {MAX_CAPACITY}, and this is {size}"
+    message = f"a channel's capacity is 1 to {MAX_CAPACITY}, but this is {size}"
     context.report("F705", option.size.span, message)
     return None
 
@@ -179,7 +179,7 @@ def _faults(
             context.report(
                 "F705",
                 option.budget.span,
-                f"a budget is 0 to {MAX_CAPACITY}, and this is {budget}",
+                f"a budget is 0 to {MAX_CAPACITY}, but this is {budget}",
             )
             continue
         faults.append(Fault(option.kind, tags, budget, option.span))
@@ -247,7 +247,7 @@ def _no_channel(context: Context, node: syntax.Expr) -> None:
         local = context.local(node)
         if local is not None:
             note: Note = (local.span, f'"{node.text}" is bound here')
-            message = f'a channel is required here, and "{node.text}" is a local'
+            message = f'a channel is required here, but "{node.text}" is a local'
             context.report("F413", node.span, message, note)
             return
         entity = context.look_up(node) or next(iter(context.members(node.text)), None)
@@ -264,7 +264,7 @@ def _no_channel(context: Context, node: syntax.Expr) -> None:
     context.report(
         "F413",
         node.span,
-        f'a channel is required here, and "{entity.name}" is {kind_of(entity)}',
+        f'a channel is required here, but "{entity.name}" is {kind_of(entity)}',
         (entity.span, f'"{entity.name}" is declared here'),
     )
 

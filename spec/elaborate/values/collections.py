@@ -44,7 +44,7 @@ def no_collection(context: Context, span: Span, kind: Type) -> None:
     context.report(
         "F311",
         span,
-        f"a set, sequence, bag or finite type is required here, and this is {describe(kind)}{hint}",
+        f"a set, sequence, bag or finite type is required here, but this is {describe(kind)}{hint}",
     )
 
 
@@ -132,7 +132,7 @@ def _empty(context: Context, node: syntax.Collection, expected: Type | None) -> 
     elif isinstance(expected, Seq | Bag):
         message = f"{describe(expected)} is written in square brackets: []"
     else:
-        message = f"{describe(expected)} is required here, and this is an empty collection"
+        message = f"{describe(expected)} is required here, but this is an empty collection"
         if isinstance(expected, Map):
             message += f"; a map has a value for every key: [e for k in {describe(expected.key)}]"
     context.report("F307", node.span, message)
@@ -188,7 +188,7 @@ def _gathering(element: Type, span: Span) -> Ghost | None:
 
 def _too_many(context: Context, span: Span, size: int) -> None:
     context.report(
-        "F705", span, f"this can have {size} elements, and a collection has {MAX_CAPACITY} at most"
+        "F705", span, f"this can have {size} elements, but a collection has at most {MAX_CAPACITY}"
     )
 
 
@@ -309,7 +309,7 @@ def _mapping(
         context.report(
             "F302",
             node.binders[0].domain.span,
-            f"the keys are {describe(expected.key)}, and this is {describe(kind)}",
+            f"the keys are {describe(expected.key)}, but this is {describe(kind)}",
         )
         return None
     target = map_type(context, kind, element.type, node.span)
@@ -436,7 +436,7 @@ def _all_there(context: Context, keys: Sequence[ir.Literal], kind: Type, node: s
     if missing:
         rest = len(missing) - FEW
         named = missing if rest <= 0 else [*missing[:FEW], f"{rest} more"]
-        message = f"a map has a value for every key, and this has none for {listing(named, 'and')}"
+        message = f"a map has a value for every key, but this has none for {listing(named, 'and')}"
         context.report("F312", node.span, message)
     return not missing
 

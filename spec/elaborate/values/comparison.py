@@ -58,7 +58,7 @@ def order(context: Context, node: syntax.Binary) -> Operand | None:
             context.report(
                 "F308",
                 side.span,
-                f"{node.operator} compares two integers or two sets, and this is"
+                f"{node.operator} compares two integers or two sets, but this is"
                 f" {describe(operand.type)}{hint}",
             )
             return None

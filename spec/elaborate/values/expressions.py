@@ -138,7 +138,7 @@ def _none(context: Context, node: syntax.Nothing, expected: Type | None) -> Oper
         "x = none, x == none"
     )
     if expected is not None:
-        message = f"none is a value of options only, and {describe(expected)} is required here"
+        message = f"none is a value of options only, but {describe(expected)} is required here"
     context.report("F307", node.span, message)
     return None
 

@@ -74,7 +74,7 @@ def part_of(context: Context, node: syntax.Part) -> Operand | None:
         return None
     if not isinstance(base.type, Seq):
         hint = "; `!` unwraps an option" if isinstance(base.type, Option) else ""
-        message = f"only a sequence has parts, and this is {describe(base.type)}{hint}"
+        message = f"only a sequence has parts, but this is {describe(base.type)}{hint}"
         context.report("F313", node.base.span, message)
         return None
     return part(inner, base, node.low, node.high, node.span)
@@ -83,7 +83,7 @@ def part_of(context: Context, node: syntax.Part) -> Operand | None:
 def no_index(context: Context, kind: Type, span: Span) -> None:
     """Reports that a value of type ``kind`` cannot be indexed (F313)."""
     hint = "; `!` unwraps an option" if isinstance(kind, Option) else ""
-    message = f"only a sequence or map can be indexed, and this is {describe(kind)}{hint}"
+    message = f"only a sequence or map can be indexed, but this is {describe(kind)}{hint}"
     context.report("F313", span, message)
 
 
@@ -144,7 +144,7 @@ def _payload(
         context.report(
             "F315",
             node.span,
-            f'"{name}" is a field of {variants}, and this may be another variant here; test'
+            f'"{name}" is a field of {variants}, but this may be another variant here; test'
             f" `... is {example}` or `match` before",
             *declaration(context, kind),
         )
@@ -234,7 +234,7 @@ def unwrapped(context: Context, node: syntax.Unwrap) -> Operand | None:
         return None
     if not isinstance(operand.type, Option):
         context.report(
-            "F316", node.span, f"`!` unwraps an option, and this is {describe(operand.type)}"
+            "F316", node.span, f"`!` unwraps an option, but this is {describe(operand.type)}"
         )
         return None
     site = context.site("F906", node.span, "this is none, and `!` unwraps a value")

@@ -249,7 +249,7 @@ def misplaced(context: Context, node: syntax.UnaryTemporal | syntax.BinaryTempor
     context.report(
         "F801",
         node.span,
-        f"`{node.operator}` makes a formula, and a value is required here: formulas belong in a "
+        f"`{node.operator}` makes a formula, but a value is required here: formulas belong in a "
         "property, connected by `and`, `or`, `not`, `implies` and `iff`, and quantified",
     )
 

@@ -74,7 +74,7 @@ def _sequence(context: Context, node: syntax.Call) -> Operand | None:
     if operand is None or isinstance(operand.type, Seq):
         return operand
     name = node.function.span.text
-    message = f"{name} takes a sequence, and this is {describe(operand.type)}"
+    message = f"{name} takes a sequence, but this is {describe(operand.type)}"
     context.report("F311", node.arguments[0].span, message)
     return None
 
@@ -96,7 +96,7 @@ def _count(context: Context, node: syntax.Call) -> Operand | None:
     if first is None:
         return None
     if not isinstance(first.type, Seq | Bag):
-        message = f"count(q, e) takes a sequence or bag, and this is {describe(first.type)}"
+        message = f"count(q, e) takes a sequence or bag, but this is {describe(first.type)}"
         context.report("F311", node.arguments[0].span, message)
         return None
     inner = first.type.element
@@ -170,7 +170,7 @@ def _sum(context: Context, node: syntax.Call) -> Operand | None:
     element = whole.element
     if not isinstance(element, Int):
         hint = "; [int(x) for x in ...] converts" if isinstance(element, Machine) else ""
-        message = f"sum adds integers, and these are {describe(element)}{hint}"
+        message = f"sum adds integers, but these are {describe(element)}{hint}"
         context.report("F308", node.span, message)
         return None
     count = most(whole)
@@ -206,7 +206,7 @@ def _of_two(context: Context, node: syntax.Call, greatest: bool) -> Operand | No
         return None
     kind = both[2]
     if not isinstance(kind, Integer):
-        context.report("F308", node.span, f"this compares integers, and here is {describe(kind)}")
+        context.report("F308", node.span, f"this compares integers, but this is {describe(kind)}")
         return None
     first, second = both[0].expr, both[1].expr
 
@@ -227,7 +227,7 @@ def _subsets(context: Context, node: syntax.Call) -> Operand | None:
         return None
     kind = operand.type
     if not isinstance(kind, Set):
-        message = f"subsets takes a set, and this is {describe(kind)}"
+        message = f"subsets takes a set, but this is {describe(kind)}"
         context.report("F311", node.arguments[0].span, message)
         return None
     if not countable(kind, MAX_CAPACITY):
@@ -312,7 +312,7 @@ def _number(context: Context, node: syntax.Call, name: str) -> Operand | None:
     if operand is None or isinstance(operand.type, Integer):
         return operand
     hint = "; `!` unwraps an option" if isinstance(operand.type, Option) else ""
-    message = f"{name} converts integers, and this is {describe(operand.type)}{hint}"
+    message = f"{name} converts integers, but this is {describe(operand.type)}{hint}"
     context.report("F308", node.span, message)
     return None
 

@@ -132,7 +132,7 @@ def _variable(
     """
     note: Note = (entity.span, f'"{entity.name}" is declared here')
     if context.position.place == "constant":
-        message = f'"{entity.name}" is a variable, and a constant is required here'
+        message = f'"{entity.name}" is a variable, but a constant is required here'
         context.report("F205", span, message, note)
         return None
     if entity.index is None or entity.type is None:
@@ -163,7 +163,7 @@ def _channel(context: Context, entity: ChannelEntity, span: Span) -> Operand | N
     entity.looked_at = True
     note: Note = (entity.span, f'"{entity.name}" is declared here')
     if context.position.place == "constant":
-        message = f'"{entity.name}" is a channel, and a constant is required here'
+        message = f'"{entity.name}" is a channel, but a constant is required here'
         context.report("F205", span, message, note)
         return None
     if context.position.place == "initial":

@@ -24,7 +24,7 @@ def is_index(context: Context, index: Operand, span: Span) -> bool:
     hint = "; int(...) converts" if isinstance(index.type, Machine) else ""
     if isinstance(index.type, Set):
         hint = "; a part of a sequence is written q[i..j]"
-    message = f"an index is an integer, and this is {describe(index.type)}{hint}"
+    message = f"an index is an integer, but this is {describe(index.type)}{hint}"
     context.report("F301", span, message)
     return False
 
@@ -143,7 +143,7 @@ def joined(context: Context, left: Operand, right: Operand, span: Span) -> Opera
         context.report(
             "F705",
             span,
-            f"this can have {kind.capacity} elements, and a collection has {MAX_CAPACITY} at most",
+            f"this can have {kind.capacity} elements, but a collection has at most {MAX_CAPACITY}",
         )
         return None
     expr: ir.Expr

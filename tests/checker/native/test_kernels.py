@@ -276,7 +276,7 @@ def test_a_region_is_enlarged_in_place() -> None:
     assert [*whole] == [7] + [0] * (len(whole) - 1)
     memory.check()
     memory_words(larger.address + larger.size, 1)[0] = 1
-    with pytest.raises(AssertionError, match="behind the"):
+    with pytest.raises(AssertionError, match="written after the"):
         memory.check()
     memory_words(larger.address + larger.size, 1)[0] = 0
     with pytest.raises(Exhausted):

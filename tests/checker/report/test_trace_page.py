@@ -392,7 +392,7 @@ def test_a_graph_is_walked_by_keys_and_clicks(tab: Browser, graph: Path) -> None
         tab.press(key)
         seen.append(vertex(tab))
     assert seen[:4] == ["0 true", "0 false", "1 false", "2 false"]
-    assert seen[4] == "2 true", "v goes to the next problem, and this is one"
+    assert seen[4] == "2 true", "v goes to the next problem, but this is one"
     assert seen[5:] == ["1 true", "0 false"]
     tab.press("v")
     assert "violates invariant Low" in shown(tab, "#panel p")

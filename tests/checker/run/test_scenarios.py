@@ -200,7 +200,7 @@ def test_options_for_checks_are_refused(folder: Path, words: tuple[str, ...], ph
 
 def test_other_commands_want_checks(folder: Path) -> None:
     ran = run("sweep", "m.fence", "--check", "met", "--const", "N=1..2", folder=folder)
-    assert "error[F854]: met is a scenario, and a check is required here" in ran.stderr
+    assert "error[F854]: met is a scenario, but a check is required here" in ran.stderr
 
 
 def test_a_symbolic_constant_needs_a_value(tmp_path: Path) -> None:
@@ -228,10 +228,10 @@ def test_steps_that_do_not_fit_are_not_reported_as_outside_a_constraint(tmp_path
     for end in ("not enabled(a)", "enabled(a)"):
         spec = f"{text}scenario s: a; a; a; expect {end}\n"
         (tmp_path / "m.fence").write_text(spec, encoding="utf-8")
-        printedary = run("check", "m.fence", folder=tmp_path).stdout
-        assert ("ok, as expected" in printedary) == (end == "not enabled(a)")
-        assert "constraint" not in printedary
-        assert "outside" not in printedary
+        summary = run("check", "m.fence", folder=tmp_path).stdout
+        assert ("ok, as expected" in summary) == (end == "not enabled(a)")
+        assert "constraint" not in summary
+        assert "outside" not in summary
 
 
 def test_an_initial_state_that_fails(tmp_path: Path) -> None:

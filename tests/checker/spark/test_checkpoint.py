@@ -225,7 +225,7 @@ def change(path: Path, edit: Callable[[dict[str, Any]], None]) -> None:
 def test_a_checkpoint_of_a_format_that_is_not_read(copy: Path) -> None:
     change(manifest(copy), lambda notes: notes.update(format=2))
     assert_refused(
-        resumed, copy, "it has the format 2, and this fencepost reads the format 4: start the"
+        resumed, copy, "it has the format 2, but this fencepost reads the format 4: start the"
     )
 
 

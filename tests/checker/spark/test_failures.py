@@ -29,7 +29,7 @@ MODULES = "it needs fencepost, llvmlite and NumPy"
         (
             "[PYTHON_VERSION_MISMATCH] Python in worker has different version: (3, 9) than that in"
             " driver: 3.11, PySpark cannot run with different minor versions.",
-            "its executors run Python 3.9, and fencepost runs Python 3.11",
+            "its executors run Python 3.9, but fencepost runs Python 3.11",
             [PYTHON],
         ),
         (

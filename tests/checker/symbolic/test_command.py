@@ -315,7 +315,7 @@ def test_explicit_engines_count_the_same(folder: Path) -> None:
         ran = run(*words, folder=folder)
     assert ran.code == 255
     assert "local finds error at depth 3" in ran.stderr
-    assert "two.fence:4:24: y holds 0..1, and this value does not fit), 3 states" in ran.stderr
+    assert "two.fence:4:24: y holds 0..1, but this value does not fit), 3 states" in ran.stderr
     assert "interpreter finds error at depth 3" in ran.stderr
     assert ", 4 states" in ran.stderr
     assert "Traceback" not in ran.stderr

@@ -162,7 +162,7 @@ def test_an_evaluation_error_is_not_a_violation(
     [
         ("var x: 0..3 = 0\naction a:\n    y = 1\nchk c:\n", 150, 'error[F201]: no variable "y"'),
         ("var x: 0..3 = 0\naction a:\n    y = 1\n", 150, 'error[F201]: no variable "y"'),
-        ("var x: 0..3 = 0\naction a: x = 7\n", 150, "error[F701]: x holds 0..3, and this is 7"),
+        ("var x: 0..3 = 0\naction a: x = 7\n", 150, "error[F701]: x holds 0..3, but this is 7"),
         ("var x: 0..3 = 0\nassume 1 == 2\n", 10, "an assumption about the constants is false"),
         (
             "var x: 0..3 = 0\nassume first([1 // 0]) == 2\n",

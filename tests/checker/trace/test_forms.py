@@ -299,7 +299,7 @@ def test_a_long_trace_is_not_drawn(tmp_path: Path) -> None:
     trace.write_text(json.dumps({"vars": ["x"], "states": states}), encoding="utf-8")
     ran = run("trace", "show", "long.itf.json", "--as", "html", "--output", "o", folder=tmp_path)
     assert ran.code == 151
-    assert "error[F040]: long.itf.json has 2,001 states, and at most 2,000 are drawn" in ran.stderr
+    assert "error[F040]: long.itf.json has 2,001 states, but at most 2,000 are drawn" in ran.stderr
     assert not (tmp_path / "o").exists()
     assert shown(trace, "text").count("nothing changes") == 2000
 

@@ -183,7 +183,10 @@ def test_a_port_in_use(tmp_path: Path) -> None:
     ran = run("explore", "faults.fence", "--web", "--port", "99999", folder=tmp_path)
     assert (ran.code, "F871" in ran.stderr) == (151, True)
     ran = run("explore", "faults.fence", "--port", "4711", folder=tmp_path)
-    assert (ran.code, "--port is that of the page, and needs --web" in ran.stderr) == (151, True)
+    assert (
+        ran.code,
+        "--port sets the port of the web page, so it requires --web" in ran.stderr,
+    ) == (151, True)
 
 
 def test_the_trace_names_no_file_but_the_spec(server: Server) -> None:

@@ -109,7 +109,7 @@ def test_values_from_the_command_line(tmp_path: Path) -> None:
     assert built("N", "2 + 3") == 5
     for name, text, code, phrase in (
         ("M", "4", "F009", 'no constant "M"; it has N'),
-        ("N", "true", "F301", "N is an int, and this is bool"),
+        ("N", "true", "F301", "N is an int, but this is bool"),
         ("N", "x +", "F101", ""),
         ("N", "y", "F201", 'no name "y"'),
         ("m.N", "4", "F009", 'no module "m" is imported'),

@@ -67,7 +67,7 @@ def test_removed_arms_are_still_checked() -> None:
         "match How:\n    case Old: y = 1\n    case New: x = 2",
     ):
         refused(switched(body), "F201", '"y" is known here')
-    refused(switched("if Verify: x = 1\nelse: x = true"), "F301", "x holds 0..9, and this is bool")
+    refused(switched("if Verify: x = 1\nelse: x = true"), "F301", "x holds 0..9, but this is bool")
     refused(switched("if Verify: x = 1\nelse: note(true)"), "F301", "n holds 0..9")
 
 

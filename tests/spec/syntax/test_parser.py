@@ -197,7 +197,7 @@ def test_depth_is_bounded() -> None:
 def test_long_numbers() -> None:
     assert not problems(f"assume {'9' * MAX_DIGITS} > 0")
     (problem,) = problems(f"assume {'9' * 5000} > 0")
-    assert problem_line(problem) == "F121 1:8 a number has at most 40 digits, and this one has 5000"
+    assert problem_line(problem) == "F121 1:8 a number has at most 40 digits, but this one has 5000"
 
 
 @pytest.mark.parametrize(

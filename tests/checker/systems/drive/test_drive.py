@@ -187,7 +187,7 @@ def test_the_trace_of_a_check(capsys: pytest.CaptureFixture[str], tmp_path: Path
         ("Vague", (), ' has no field "ok"'),
         ("Repeating", (), " has a field of the request, client"),
         ("Named", ("--option", "name=x"), "has no reset, send and observe"),
-        ("Named", (), "cannot be made with these options: missing a required argument: 'name'"),
+        ("Named", (), "cannot be created with these options: missing a required argument: 'name'"),
         ("Named", ("--option", "nam=x"), 'Named has no option nam; did you mean "name"?'),
         ("NOTHING", (), "NOTHING of "),
         ("Desc", (), 'has no Desc; did you mean "Desk"?'),

@@ -338,7 +338,10 @@ PAUSED = {"second": "2", "pause": "true", "resume": "true"}
     [
         ({"levels": "maybe"}, "levels=maybe is neither yes nor no"),
         ({"second": "2"}, "second, pause and resume are given together, or none of them"),
-        ({"kill": "true", **PAUSED}, "kill is for a cluster of one broker, and second for two"),
+        (
+            {"kill": "true", **PAUSED},
+            "kill requires a cluster of one broker, and second a",
+        ),
         ({"start": "true"}, "start is for a broker that kill has killed"),
         ({"outages": "2"}, "outages=2 is not a number from 0 to 1"),
         ({"first_epoch": "x"}, "first_epoch=x is not a number"),

@@ -104,7 +104,7 @@ def test_offsets_that_are_fetched(monkeypatch: pytest.MonkeyPatch) -> None:
     [
         # Brokers answer with an error of the group, and no partitions.
         ({"error_code": 16, "topics": []}, {"error": "NOT_COORDINATOR", "offset": -1}),
-        ({"error_code": 0, "topics": []}, "0 offsets of fencepost.* are in the answer, and not 1"),
+        ({"error_code": 0, "topics": []}, "0 offsets of fencepost.* are in the answer, not 1"),
     ],
 )
 def test_a_group_without_an_offset_in_the_answer(

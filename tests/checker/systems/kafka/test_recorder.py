@@ -383,4 +383,4 @@ def test_a_server_of_another_protocol(host: str, capsys: pytest.CaptureFixture[s
         other.start()
         assert main([*DRIVE, f"bootstrap={address}"]) == 151
         other.join(30)
-    assert f"{address}: what answers there is no broker of Kafka" in capsys.readouterr().err
+    assert f"{address}: the server there is not a Kafka broker" in capsys.readouterr().err

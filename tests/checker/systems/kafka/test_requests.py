@@ -70,7 +70,7 @@ def test_an_answer_that_arrives_late() -> None:
 
 
 def test_a_server_that_is_not_a_broker() -> None:
-    why = re.escape("what answers there is no broker of Kafka")
+    why = re.escape("the server there is not a Kafka broker")
     with answering([b"HTTP/1.1 400"]) as connection, pytest.raises(Unreachable, match=why):
         connection.ask(group_requests.find_coordinator("a"))
 
