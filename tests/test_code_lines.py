@@ -42,7 +42,7 @@ ROWS: dict[str, int] = {
     "tests": 800,
     "tests/bench": 1_100,
     "tests/checker": 19_300,
-    "tests/docs": 400,
+    "tests/docs": 500,
     "tests/live": 900,
     "tests/models": 1_650,
     "tests/naive": 1_250,
