@@ -464,7 +464,7 @@ def test_a_coordinator_that_moves(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_coordinator_without_another_broker(monkeypatch: pytest.MonkeyPatch) -> None:
     scripted = Scripted()
     system = begun(monkeypatch, scripted, moves="yes")
-    with pytest.raises(Rejected, match="two brokers or more"):
+    with pytest.raises(Rejected, match="two or more brokers"):
         system.send("moved", {})
     with pytest.raises(Rejected, match="moves requires a cluster"):
         begun(monkeypatch, Scripted(), moves="yes", kill="true")

@@ -56,7 +56,7 @@ def test_answers_come_in_the_order_of_requests() -> None:
 
 @pytest.mark.parametrize("number", [0, 2, 999])
 def test_an_answer_to_another_request(number: int) -> None:
-    why = f"request {number} is answered, and not 1"
+    why = f"request {number} is answered, not 1"
     with answering([answer(number)]) as connection, pytest.raises(Unreachable, match=why):
         connection.ask(requests.init_producer_id("a"))
 
@@ -65,7 +65,7 @@ def test_an_answer_that_arrives_late() -> None:
     """An answer to an earlier request is not mistaken for the answer to a later one."""
     with answering([answer(1), answer(2)]) as connection:
         connection.send(requests.init_producer_id("a"))
-        with pytest.raises(Unreachable, match="request 1 is answered, and not 2"):
+        with pytest.raises(Unreachable, match="request 1 is answered, not 2"):
             connection.ask(requests.init_producer_id("a"))
 
 
