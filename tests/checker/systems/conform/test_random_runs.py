@@ -117,4 +117,7 @@ def test_a_field_that_contradicts_the_line(folder: Path) -> None:
     mapping = MAPPING.replace("written(client: client,", "written(file: client,")
     (folder / "map.fence").write_text(mapping, encoding="utf-8")
     ran = run("simulate", "map.fence", "--record", "r.jsonl", folder=folder)
-    assert 'error[F863]: the field "file" of written also says something else about the line' in ran.stderr
+    assert (
+        'error[F863]: the field "file" of written also says something else about the line'
+        in ran.stderr
+    )

@@ -109,7 +109,11 @@ GOOD = by_hand.value_1(8, 1, 2, {"t": [0]})
         (by_hand.batch(0, [], magic=1), "t-0", "the batch at byte 0 has format 1; known is 2"),
         (coordinator(GOOD[:-3]), LOG, "the data ends too early"),
         (coordinator(b"\0\2" + GOOD[2:]), LOG, "TransactionLogValue has version 2"),
-        (coordinator(by_hand.value_1(8, 1, 9, {})), LOG, "no state of transactions has the number 9"),
+        (
+            coordinator(by_hand.value_1(8, 1, 9, {})),
+            LOG,
+            "no state of transactions has the number 9",
+        ),
         (
             coordinator(by_hand.value_1(8, 1, 0, {}, [(0, b"\0")])),
             LOG,
