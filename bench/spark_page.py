@@ -187,7 +187,7 @@ def section(rows: Sequence[Row], kept: Sequence[MemoryRow], where: str) -> str:
 
 def _prediction(model: Fit, rows: Sequence[Row]) -> Iterator[str]:
     yield (
-        f"The model of the time of a slot: {model.task:.3f} s per task, "
+        f"The time of a slot is modelled as {model.task:.3f} s per task, "
         f"{1e9 * model.successor:.0f} ns per successor (expanding), "
         f"{1e9 * model.state:.0f} ns per new state (merging), and "
         f"{1e9 * model.sent:.0f} ns per sent successor."
@@ -196,7 +196,8 @@ def _prediction(model: Fit, rows: Sequence[Row]) -> Iterator[str]:
         if (row.size, row.partitions) == HELD_OUT and row.shuffled:
             yield (
                 f"For N = {row.size} on {row.partitions} partitions, which is not part of the fit, "
-                f"it predicts {model.seconds(row):.0f} s; {row.seconds:.0f} s were measured."
+                f"it predicts {model.seconds(row):.0f} s; the measured time was"
+                f" {row.seconds:.0f} s."
             )
     a_state = FANOUT * model.successor + model.state + FANOUT * SENT * model.sent
     slots = EXECUTORS * CORES

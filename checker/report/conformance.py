@@ -143,7 +143,7 @@ def remarks(mapped: MappedModel, conformance: Conformance) -> Iterator[Remark]:
     yield Remark("runs", f"{plural(steps, 'step')} of the model", routine=True)
     hidden = sum(count for n, count in totals.taken.items() if n in recording.hidden)
     if recording.hidden:
-        yield Remark("hidden", f"{plural(hidden, 'step')} of actions declared so", routine=True)
+        yield Remark("hidden", f"{plural(hidden, 'step')} of hidden actions", routine=True)
     never = [action.name for n, action in enumerate(actions) if not totals.taken[n]]
     if never:
         yield Remark("never taken", ", ".join(never), listed=True)

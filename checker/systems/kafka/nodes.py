@@ -201,7 +201,7 @@ class Outages:
         if len({bool(second), bool(pause), bool(resume)}) > 1:
             raise Unreachable("second, pause and resume are given together, or none of them")
         if start and not kill:
-            raise Unreachable("start is for a broker that kill has killed")
+            raise Unreachable("start requires a broker that was stopped with kill")
         if kill and second:
             raise Unreachable("kill requires a cluster of one broker, and second a cluster of two")
         self.kill, self.start = kill, start

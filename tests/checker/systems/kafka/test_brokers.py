@@ -342,7 +342,7 @@ PAUSED = {"second": "2", "pause": "true", "resume": "true"}
             {"kill": "true", **PAUSED},
             "kill requires a cluster of one broker, and second a",
         ),
-        ({"start": "true"}, "start is for a broker that kill has killed"),
+        ({"start": "true"}, "start requires a broker that was stopped with kill"),
         ({"outages": "2"}, "outages=2 is not a number from 0 to 1"),
         ({"first_epoch": "x"}, "first_epoch=x is not a number"),
         ({"second": "x", "pause": "true", "resume": "true"}, "second=x is not a number"),
