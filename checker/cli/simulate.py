@@ -41,7 +41,7 @@ from fencepost.checker.run.judge import CheckResult, Exit, exit_of
 from fencepost.checker.run.settings import Settings
 from fencepost.checker.run.words import plural
 from fencepost.checker.search.interrupts import deferred
-from fencepost.checker.simulate.simulation import (
+from fencepost.checker.simulate.runs import (
     CHOOSING,
     DEFAULT_DEPTH,
     DEFAULT_WEIGHT,

@@ -12,7 +12,7 @@ from fencepost.checker.report.json import check_object
 from fencepost.checker.report.text import took, write_finding, write_remarks
 from fencepost.checker.run.judge import CheckResult
 from fencepost.checker.run.words import found, plural
-from fencepost.checker.simulate.simulation import Choosing, SimulationResult
+from fencepost.checker.simulate.runs import Choosing, SimulationResult
 
 HOW: dict[Choosing, str] = {
     "actions": "an action by its weight, then any of its steps",

@@ -15,7 +15,6 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import replace
 from queue import SimpleQueue
-from typing import Literal, TypeAlias, get_args
 
 from fencepost.checker.layout import Layout
 from fencepost.checker.native.explorer import least
@@ -48,6 +47,7 @@ from fencepost.checker.search.account import (
 from fencepost.checker.search.deciding import Decision
 from fencepost.checker.search.interrupts import Interrupts
 from fencepost.checker.search.limits import out_of_memory
+from fencepost.checker.simulate.runs import MAX_WEIGHT, JudgedRun, Plan, SimulationResult
 from fencepost.checker.simulate.shorten import shortened
 from fencepost.checker.temporal.decide import graph, violation
 from fencepost.checker.temporal.lasso import Lasso
@@ -56,62 +56,6 @@ from fencepost.checker.temporal.verdict import NOT_JUDGED, finding, refuse_large
 from fencepost.spec.core.types import State
 from fencepost.spec.records import dataclass
 from fencepost.spec.semantics.stepper import Runner
-
-Choosing: TypeAlias = Literal["actions", "steps", "rare"]
-"""Says how a step is chosen. "actions" chooses an action and then one of its steps, and "steps"
-chooses any step. "rare" chooses an action, preferring actions that were rarely enabled, and then
-one of its steps.
-"""
-CHOOSING: tuple[Choosing, ...] = get_args(Choosing)
-DEFAULT_DEPTH = 100
-DEFAULT_WEIGHT, MAX_WEIGHT = 16, 1024
-
-
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """The plan of random runs: at most ``runs`` runs (unlimited if None) with at most ``depth``
-    steps each.
-
-    ``weights`` contains the weight of each action, from 0 to 1,024.
-    """
-
-    seed: int
-    depth: int
-    runs: int | None
-    choosing: Choosing
-    weights: tuple[int, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class JudgedRun:
-    """Describes how much of the state graph was examined for properties of behaviours: the
-    ``states`` of the first ``runs`` runs.
-    """
-
-    runs: int
-    states: int
-
-
-@dataclass(frozen=True, slots=True)
-class SimulationResult:
-    """The result of random runs.
-
-    In the statistics of the outcome, ``distinct`` is an estimate and ``generated`` counts the
-    examined steps. ``runs`` is the number of runs started, ``steps`` their total number of steps,
-    and ``left`` the number of runs that ended early. ``walked`` is the number of states in the
-    failing run before it was shortened, and ``run`` is the number of that run, counted from 1.
-    ``judged`` is None if no properties of behaviours were judged.
-    """
-
-    outcome: Outcome
-    plan: Plan
-    runs: int = 0
-    steps: int = 0
-    left: int = 0
-    walked: int = 0
-    run: int | None = None
-    judged: JudgedRun | None = None
-
 
 FIRST_LASSO_STATES = 250
 """Number of states after which `Part` first searches for a lasso. It searches again whenever the

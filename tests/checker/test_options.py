@@ -95,8 +95,8 @@ def test_python_takes_the_options_by_their_names() -> None:
         ),
         (
             {"resume_unsigned": True},
-            "--resume-unsigned: it applies to a resumed search, and --resume is not given",
-            "resume_unsigned: it applies to a resumed search, and resume is not given",
+            "--resume-unsigned: it applies to a resumed search, but --resume is not given",
+            "resume_unsigned: it applies to a resumed search, but resume is not given",
         ),
     ],
 )  # fmt: skip

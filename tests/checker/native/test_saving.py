@@ -224,7 +224,7 @@ def test_the_command(tmp_path: Path) -> None:
         (("--checkpoint", "saved"), "cannot be used: there already is one"),
         (("--resume", "nowhere"), "cannot be used: there is no such folder"),
         (("--resume", "saved", "--depth", "3"), "it is 6 steps deep, but --depth allows 3"),
-        (("--resume", "saved", "--max-states", "9"), "and --max-states allows 9"),
+        (("--resume", "saved", "--max-states", "9"), "but --max-states allows 9"),
         (("--resume", "saved", "--const", "N=4"), "made with N = 5, but now it is 4"),
         (("--resume", "saved", "--continue"), "and continues after problems"),
         (("--checkpoint", "hdfs://a/b"), "saves a search in a local folder"),

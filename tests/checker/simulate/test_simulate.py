@@ -23,12 +23,9 @@ from fencepost.checker.native.walker import WalkResult
 from fencepost.checker.outcome import Verdict
 from fencepost.checker.request import Limits, Request, Unsupported
 from fencepost.checker.search.explain import first_impossible
+from fencepost.checker.simulate.runs import DEFAULT_WEIGHT, Choosing, Plan, SimulationResult
 from fencepost.checker.simulate.simulation import (
-    DEFAULT_WEIGHT,
-    Choosing,
-    Plan,
     Simulation,
-    SimulationResult,
     estimated_count,
     merge_sketches,
     simulate,
