@@ -118,7 +118,7 @@ def test_a_file_that_vanishes(
     (folder / "a.jsonl").write_text(TEXT, "utf-8")
     text = TEXT.encode()
     (folder / name).write_bytes(gzip.compress(text) if name.endswith("gz") else text)
-    home, step = (compare, "only_column") if late else (files, "on_spark")
+    home, step = (compare, "only_column") if late else (files, "recording_files")
     original = getattr(home, step)
 
     def vanishing(*words: object) -> object:

@@ -253,7 +253,7 @@ def test_existing_files_are_left_alone(tmp_path: Path) -> None:
     run = run_of(EXAMPLES[0].text)
     saved(run, tmp_path)
     before = sorted(str(path) for path in tmp_path.rglob("*"))
-    with pytest.raises(Rejected, match=r"F036.*graph: it already exists, and not empty"):
+    with pytest.raises(Rejected, match=r"F036.*graph: it already exists and is not empty"):
         saved(run, tmp_path)
     assert sorted(str(path) for path in tmp_path.rglob("*")) == before
     # An empty folder is accepted.

@@ -146,7 +146,7 @@ class _Comparison:
         self._session.conf.set("spark.sql.shuffle.partitions", parts)
         self._model = model
         self._recording = recording
-        self._files = files.found(spark, names)
+        self._files = files.recording_files(spark, names)
         numbers = {file.url: n for n, file in enumerate(self._files) if file.url}
         self._shipped = spark.broadcast(Task(model, recording, effort, numbers))
         self._lines = self._located().persist(StorageLevel.MEMORY_AND_DISK)

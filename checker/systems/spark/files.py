@@ -57,7 +57,7 @@ class File:
         return self.path.endswith(PARQUET)
 
 
-def found(spark: SparkContext, names: Sequence[str]) -> list[File]:
+def recording_files(spark: SparkContext, names: Sequence[str]) -> list[File]:
     """Returns the distinct files with these names. A folder denotes the recordings in it, and a
     pattern denotes its matches. Raises `Rejected`.
     """
