@@ -122,13 +122,22 @@ class Deciding:
 
 
 @dataclass(frozen=True, slots=True)
+class Runs:
+    """The progress of random runs: the number of completed runs and of their steps."""
+
+    runs: int
+    steps: int
+
+
+@dataclass(frozen=True, slots=True)
 class Progress:
     """The progress of a search: the level being expanded, counted from 1, and the counts so far.
 
     ``queue`` is the number of states that were found but not yet expanded. If ``counted`` is false,
     as for a symbolic engine, the counts are 0. ``remark`` is text from the engine, and ``estimate``
     is the expected total number of states. ``deciding`` is set while properties of behaviours are
-    decided after the search.
+    decided after the search. For random runs, ``runs`` is set, ``distinct`` is an estimate, and
+    ``level`` and ``queue`` are 0.
     """
 
     level: int
@@ -141,6 +150,7 @@ class Progress:
     remark: str = ""
     estimate: Estimate | None = None
     deciding: Deciding | None = None
+    runs: Runs | None = None
 
 
 @dataclass(frozen=True, slots=True)

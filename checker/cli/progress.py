@@ -93,6 +93,11 @@ def describe(title: str, progress: Progress) -> str:
         return f"{title}: {_deciding(progress.deciding, progress)}"
     if not progress.counted:
         return f"{title}: level {progress.level:,}, {size(progress.bytes)}"
+    if progress.runs is not None:
+        return (
+            f"{title}: {plural(progress.runs.runs, 'run')}, {plural(progress.runs.steps, 'step')}, "
+            f"about {progress.distinct:,} distinct, {size(progress.bytes)}"
+        )
     remark = f", {progress.remark}" if progress.remark else ""
     remark += _left(progress)
     return (

@@ -33,7 +33,7 @@ from fencepost.checker.outcome import (
     Stuck,
     Verdict,
 )
-from fencepost.checker.request import Progress, Request
+from fencepost.checker.request import Progress, Request, Runs
 from fencepost.checker.resources import Exhausted, memory_bytes, peak_bytes, processors
 from fencepost.checker.search.account import (
     PROGRESS_SECONDS,
@@ -174,9 +174,8 @@ class Simulation:
         self.decision = Decision(self.model, self._pause)
         self.decided: float | None = None
         self.part = Part(Runner(request.model))
-        # With properties of behaviours, half of the time is reserved for deciding them.
         timeout = request.limits.timeout
-        self.seconds = math.inf if timeout is None else timeout / (2 if behaviours else 1)
+        self.seconds = math.inf if timeout is None else timeout
         self.idle: SimpleQueue[Walker] = SimpleQueue()
         self.walkers = [
             Walker(memory, self.sizes, plan.depth, plan.seed, plan.weights)
@@ -191,17 +190,20 @@ class Simulation:
         if problems:
             return self._with_problem(self._least(problems, 0), (), None)
         failing: tuple[int, WalkResult] | None = None
-        if self.limit is None and kept:
-            failing = self._rounds()
+        if kept:
+            # Behaviours are decided after half of the time, and the rest is for further runs.
+            failing = self._rounds(self.seconds / 2 if self.behaviours else math.inf)
+            if failing is None and self.behaviours and self.limit is None:
+                lasso = self._lasso()
+                if lasso is not None:
+                    violated = finding(self.part.runner, *lasso)
+                    outcome = self._outcome(Verdict.VIOLATED, None, violated.depth)
+                    return self._simulated(replace(outcome, findings=(violated,)))
+                failing = self._rounds(math.inf)
         if failing is not None:
             first, walked = failing
             problem = self._least(walked.problems, len(walked.path))
             return self._with_problem(problem, walked.path, first + walked.runs + 1)
-        lasso = self._lasso() if self.behaviours and self.limit != INTERRUPTED else None
-        if lasso is not None:
-            violated = finding(self.part.runner, *lasso)
-            outcome = self._outcome(Verdict.VIOLATED, self.limit, violated.depth)
-            return self._simulated(replace(outcome, findings=(violated,)))
         limit = self.limit or Limit("runs", self.plan.runs)
         outcome = self._outcome(Verdict.INCONCLUSIVE, limit)
         if not kept and self.limit is None:
@@ -230,17 +232,22 @@ class Simulation:
             walker.start_from(*self.initial)
         return problems, kept
 
-    def _rounds(self) -> tuple[int, WalkResult] | None:
-        """Performs runs until the end or a failure. Returns the first failing run, together with
-        the number of the first run in its portion, or None.
+    def _rounds(self, until: float) -> tuple[int, WalkResult] | None:
+        """Performs runs until the end or a failure, and begins none later than ``until``, in
+        seconds after the start. Returns the first failing run, together with the number of the
+        first run in its portion, or None.
         """
         with ThreadPoolExecutor(self.workers, "fencepost walker") as pool:
-            while self.limit is None and not self._complete():
+            while self.limit is None and not self._complete() and self._elapsed < until:
                 self._weigh()
-                failing = self._round(pool)
+                failing = self._round(pool, until)
                 if failing is not None:
                     return failing
         return None
+
+    @property
+    def _elapsed(self) -> float:
+        return time.monotonic() - self.account.started
 
     def _complete(self) -> bool:
         return self.plan.runs is not None and self.next_run >= self.plan.runs
@@ -257,12 +264,14 @@ class Simulation:
         for walker in self.walkers:
             walker.weigh(weights, self.plan.choosing != "steps")
 
-    def _round(self, pool: ThreadPoolExecutor) -> tuple[int, WalkResult] | None:
-        """Performs one round, which consists of all runs or, for rare actions, of a number of runs
-        with fixed weights.
+    def _round(self, pool: ThreadPoolExecutor, until: float) -> tuple[int, WalkResult] | None:
+        """Performs one round, which consists of all runs that begin by ``until`` or, for rare
+        actions, of a number of runs with fixed weights.
         """
         end = self.plan.runs
         if self.plan.choosing == "rare":
+            # The weights of later runs depend on the number of runs in a round.
+            until = math.inf
             end = self.next_run + ROUND if end is None else min(end, self.next_run + ROUND)
         under_way: dict[Future[tuple[WalkResult, float]], tuple[int, int]] = {}
         best: tuple[int, WalkResult] | None = None
@@ -270,7 +279,7 @@ class Simulation:
         while True:
             while best is None and self.limit is None and len(under_way) < 2 * self.workers:
                 count = self.portion if end is None else min(self.portion, end - self.next_run)
-                if not count:
+                if not count or self._elapsed >= until:
                     break
                 future = pool.submit(self.walk, self.next_run, count)
                 under_way[future] = self.next_run, count
@@ -319,7 +328,7 @@ class Simulation:
         now = time.monotonic()
         if self.interrupts.asked:
             self.limit = INTERRUPTED
-        elif self.limit is None and now - self.account.started > self.seconds:
+        elif self.limit is None and self._elapsed > self.seconds:
             self.limit = self.account.expired
         if self.limit is not None:
             for walker in self.walkers:
@@ -332,13 +341,21 @@ class Simulation:
         """Reports progress if a report is due."""
         if now - self.reported_at >= PROGRESS_SECONDS:
             self.reported_at = now
-            seconds, sums = now - self.account.started, self.sums
+            sums = self.sums
             deciding = None if decision is None else decision.now()
             self.request.progress(
                 Progress(
-                    sums.runs, 0, sums.transitions, 0, seconds, peak_bytes(), deciding=deciding
+                    0, self._distinct, sums.transitions, 0, self._elapsed, peak_bytes(),
+                    deciding=deciding, runs=Runs(sums.runs, sums.steps),
                 )
-            )
+            )  # fmt: skip
+
+    @property
+    def _distinct(self) -> int:
+        """The estimated number of distinct states examined so far."""
+        if not self.sums.transitions:
+            return self.account.initial_count
+        return estimated_count(self.sums.sketch)
 
     # ------------------------------------------------------------ behaviours
 
@@ -401,10 +418,8 @@ class Simulation:
 
     def _outcome(self, verdict: Verdict, limit: Limit | None, depth: int = 0) -> Outcome:
         sums = self.sums
-        seconds = time.monotonic() - self.account.started
-        distinct = estimated_count(sums.sketch) if sums.transitions else self.account.initial_count
         statistics = Statistics(
-            distinct, sums.transitions, depth, (), (), seconds, peak_bytes(),
+            self._distinct, sums.transitions, depth, (), (), self._elapsed, peak_bytes(),
             decided_seconds=self.decided,
         )  # fmt: skip
         tallies = [sums.tally] if sums.tally else []
