@@ -37,7 +37,7 @@ from fencepost.checker.report.simulation import simulation_object, write_simulat
 from fencepost.checker.request import Limits, Unsupported
 from fencepost.checker.run.check import not_supported, prepare
 from fencepost.checker.run.job import Job
-from fencepost.checker.run.judge import CheckResult, Exit, exit_of
+from fencepost.checker.run.judge import CheckResult, Exit, judge_runs
 from fencepost.checker.run.settings import Settings
 from fencepost.checker.run.words import plural
 from fencepost.checker.search.interrupts import deferred
@@ -80,8 +80,9 @@ _RUNS = "fencepost.checker.simulate.simulation"
     short_help="Check random runs of a spec.",
     epilog="""\b
 Example:  fencepost simulate race.fence --check race --runs 10_000
-Exit code: 3 no violation found (one may exist), 10 assumption, 11 deadlock, 12 invariant,
-13 step invariant, 14 assertion, 75 evaluation error; 150, 151 as `fencepost check`.""",
+Exit code: 0 the expected violation, 3 no violation found (one may exist), 10 assumption,
+11 deadlock, 12 invariant, 13 step invariant, 14 assertion, 75 evaluation error; 150, 151 as
+`fencepost check`.""",
 )
 @click.argument("spec", metavar="SPEC", type=SPEC)
 @one_check("Simulate this check.")
@@ -182,12 +183,11 @@ def simulate(
         _weights(job.model, weights),
     )
     simulated = _made(job, plan, quiet)
-    exit_ = exit_of(job.model, simulated.outcome)
-    result = CheckResult(job, simulated.outcome, None, exit_)
+    result = judge_runs(job, simulated.outcome)
     _tell(result, simulated, form == "json", output)
     if trace is not None:
         _save(trace, result)
-    return exit_
+    return result.exit
 
 
 def _runs_recorded(mapped: MappedModel, runs: int | None) -> int:

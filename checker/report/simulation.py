@@ -25,13 +25,18 @@ def write_simulation(page: Page, result: CheckResult, simulated: SimulationResul
     """Writes the report on the runs of one check."""
     outcome, model = simulated.outcome, result.job.model
     seconds = took(outcome.statistics)
+    declared = result.job.check.span is not None
     if outcome.findings:
         where = "" if simulated.run is None else f" in run {simulated.run:,}"
-        verdict, style = f"{found(model, outcome)}{where}", "bad"
+        verdict, style = f"{found(model, outcome)}{where}", "good" if result.as_expected else "bad"
+        if declared:
+            verdict += ", as expected" if result.as_expected else ", NOT as expected"
     else:
         verdict, style = "inconclusive: no problem was found", "warn"
     sums = f"{plural(simulated.runs, 'run')}, {plural(simulated.steps, 'step')}, {seconds}"
     page.line((result.job.title, "title"), "  ", (verdict, style), "   ", (sums, "dim"))
+    if result.explanation and declared and (outcome.findings or result.job.check.verdict != "ok"):
+        page.words("  ", result.explanation, 2, style)
     for finding in outcome.findings:
         page.blank()
         write_finding(page, result, finding)
@@ -81,7 +86,10 @@ def simulation_object(
     """
     plan, statistics = simulated.plan, simulated.outcome.statistics
     whole = check_object(result)
-    shared = ("name", "workers", "verdict", "property", "seconds", "times", "peak_bytes", "trace")
+    shared = (
+        "name", "workers", "expected", "verdict", "as_expected", "property", "seconds", "times",
+        "peak_bytes", "trace",
+    )  # fmt: skip
     notes: list[Json] = [
         f"{remark.topic}: {remark.text}" for remark in (*_of_walks(simulated), *of_runs(result))
     ]

@@ -83,6 +83,18 @@ def judge(job: Job, outcome: Outcome) -> CheckResult:
     return CheckResult(job, outcome, None, Exit.OK)
 
 
+def judge_runs(job: Job, outcome: Outcome) -> CheckResult:
+    """Compares the outcome of random runs with what the check expects, except for counts, which
+    random runs only estimate.
+    """
+    if verdict_met(job, outcome):
+        return CheckResult(job, outcome, None, Exit.OK)
+    inconclusive = outcome.verdict is Verdict.INCONCLUSIVE
+    reason = "no run has a problem" if inconclusive else _sentence(job.model, outcome)
+    explanation = f"expected {expected(job.check)}, but {reason}"
+    return CheckResult(job, outcome, explanation, exit_of(job.model, outcome))
+
+
 def _within(job: Job, outcome: Outcome) -> bool:
     """Returns whether the search ended at its depth limit without a problem, and the check does not
     ask for a deeper search.

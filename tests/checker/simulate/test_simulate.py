@@ -19,9 +19,10 @@ from tests.support.comparisons import behaviour_number, lasso_is_genuine, random
 from tests.support.examples import EXAMPLES, Example
 from tests.support.text_tables import blocks
 
+from fencepost.checker.cli.progress import describe
 from fencepost.checker.native.walker import WalkResult
 from fencepost.checker.outcome import Verdict
-from fencepost.checker.request import Limits, Request, Unsupported
+from fencepost.checker.request import Limits, Progress, Request, Unsupported
 from fencepost.checker.search.explain import first_impossible
 from fencepost.checker.simulate.runs import DEFAULT_WEIGHT, Choosing, Plan, SimulationResult
 from fencepost.checker.simulate.simulation import (
@@ -127,9 +128,36 @@ def test_behaviours_when_something_else_is_wrong(tmp_path: Path) -> None:
     assert printed.code == 75, "what a formula is made of has a value in every state"
 
 
-def test_half_of_the_time_is_for_behaviours(tmp_path: Path) -> None:
-    printed = ran(tmp_path, WEAK, "--timeout", "0.6")
+def test_behaviours_are_decided_after_half_of_the_time(tmp_path: Path) -> None:
+    printed = run("simulate", "s.fence", "--timeout", "0.6", folder=folder_with(tmp_path, WEAK))
     assert "violated Served" in printed.stdout
+
+
+@pytest.mark.parametrize("choosing", ["actions", "rare"])
+def test_runs_use_the_time_that_deciding_leaves(choosing: Choosing) -> None:
+    model = build(loaded(STRONG), None, {})
+    request = Request(model, select(model, Check("")), False, Limits(timeout=1.0, workers=1))
+    plan = Plan(1, 60, None, choosing, (DEFAULT_WEIGHT,) * len(model.actions))
+    result = simulate(request, plan)
+    assert str(result.outcome.limit) == "--timeout 1"
+    assert result.outcome.statistics.seconds >= 1.0
+    assert result.judged is not None
+    # Runs after the first half are examined, but not judged again.
+    assert result.runs > result.judged.runs
+
+
+def test_progress_counts_runs() -> None:
+    reports: list[Progress] = []
+    model = build(loaded(LADDER.replace("invariant I: x < 9 or y != 7", "")), None, {})
+    limits = Limits(timeout=0.8, workers=1)
+    request = Request(model, frozenset(), True, limits, progress=reports.append)
+    simulate(request, Plan(1, 60, None, "actions", (DEFAULT_WEIGHT,) * len(model.actions)))
+    last = reports[-1]
+    assert last.runs is not None
+    assert last.runs.runs > 0
+    assert last.distinct == pytest.approx(13 * 13, rel=0.05)
+    counts = f"{last.runs.runs:,} runs, {last.runs.steps:,} steps, about {last.distinct} distinct"
+    assert describe("c", last).startswith(f"c: {counts}, ")
 
 
 @pytest.mark.parametrize("seed", range(40))
@@ -343,8 +371,8 @@ check fine:
 
 def test_text(tmp_path: Path) -> None:
     printed = run("simulate", "s.fence", "--check", "small", folder=folder_with(tmp_path, COUNTER))
-    assert printed.code == 12
-    assert "small  violated Small in run 1" in printed.stdout
+    assert printed.code == 0
+    assert "small  violated Small in run 1, as expected" in printed.stdout
     assert "invariant Small is violated after 3 steps" in printed.stdout
     assert "not checked   reachable Nine; property Up; deadlock" in printed.stdout
     again = "fencepost simulate s.fence --check small --seed 1 --depth 100 --timeout 10"
@@ -354,13 +382,37 @@ def test_text(tmp_path: Path) -> None:
 def test_json_and_trace(tmp_path: Path) -> None:
     words = ("--check", "small", "--format", "json", "--output", "o.json", "--trace", "t.itf.json")
     printed = ran(tmp_path, COUNTER, *words)
-    assert (printed.code, printed.stdout) == (12, "")
+    assert (printed.code, printed.stdout) == (0, "")
     root: dict[str, Any] = json.loads((tmp_path / "o.json").read_text())
     assert (root["verdict"], root["property"], root["run"]) == ("violated", "Small", 1)
+    assert (root["expected"], root["as_expected"]) == ("violated Small", True)
     assert [step["state"]["x"] for step in root["trace"]] == [0, 1, 2, 3]
     assert root["taken"].keys() == {"Hand.up", "Hand.rest"}
     replayed = run("trace", "replay", "t.itf.json", "s.fence", folder=tmp_path)
     assert "invariant Small is violated at its end, as when the trace was saved" in replayed.stdout
+
+
+@pytest.mark.parametrize(
+    ("expectation", "code", "words"),
+    [
+        ("violated Small", 0, "violated Small in run 1, as expected"),
+        ("violated Low", 12, "expected violated Low, but invariant Small is violated"),
+        ("ok", 12, "expected ok, but invariant Small is violated"),
+        ("deadlock", 12, "violated Small in run 1, NOT as expected"),
+        ("violated Never", 3, "expected violated Never, but no run has a problem"),
+    ],
+)
+def test_the_expectation_decides_the_exit_code(
+    tmp_path: Path, expectation: str, code: int, words: str
+) -> None:
+    chosen = "Low, Never" if expectation == "violated Never" else "Small, Low, Never"
+    text = (
+        "var x: 0..3 = 0\naction up:\n    require x < 3\n    x += 1\naction rest: x = x\n"
+        "invariant Small: x < 3\ninvariant Low: x < 4\ninvariant Never: x < 4\n"
+        f"check c:\n    properties: {chosen}\n    expect {expectation}"
+    )
+    printed = ran(tmp_path, text)
+    assert (printed.code, words in printed.stdout) == (code, True), printed.stdout
 
 
 def test_no_problem(tmp_path: Path) -> None:
