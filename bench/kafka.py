@@ -1,27 +1,31 @@
-"""Generates the tables of docs/kafka/: the bugs that the checks of the models find, and the number
-of steps to each.
+"""Generates the tables of docs/kafka/, and the pages of a release: the bugs that the checks of the
+models find, and the traces to them.
 
     python -m bench.kafka                      runs all quick checks, prints the table
     python -m bench.kafka txn_core_v1 --slow   runs one model, including its slow checks
-    python -m bench.kafka --write              also saves the results and writes the pages
-    python -m bench.kafka --pages              rewrites the pages from saved results, runs nothing
+    python -m bench.kafka --write              also saves the results and writes the tables
+    python -m bench.kafka --texts              saves the present comments of the specs, runs nothing
+    python -m bench.kafka --pages              rewrites the tables from saved results, runs nothing
+    python -m bench.kafka --release DIR        writes the pages of a release, runs nothing
 
 Running a model replaces its saved results. If a check has an unexpected result, nothing is written.
-See `bench.kafka_pages` for the pages.
+`DIGESTS` has the digests of the release's pages, so that tests notice a change;
+``sha256sum --check`` accepts it in DIR. See `bench.kafka_pages` for the pages.
 """
 
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
 import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from bench import kafka_pages
+from bench import epoch_mutants, kafka_pages, model_mutants, model_mutants_page
 from bench.kafka_pages import Results, Row, Switch
 from bench.machine import ROOT, load, this_machine
 from fencepost.checker import engines
@@ -34,13 +38,14 @@ from fencepost.checker.trace.steps import title
 from fencepost.spec.core.ir import Model
 from fencepost.spec.core.spelling import show
 from fencepost.spec.core.types import Bool
-from fencepost.spec.elaborate.claims.program import Check
+from fencepost.spec.elaborate.claims.program import Check, Program, build
 from fencepost.spec.elaborate.claims.program import load as load_spec
 from fencepost.spec.text.problem import Rejected
 from fencepost.spec.text.source import Span
 
 MODELS = ROOT / "models" / "kafka"
 KEPT = ROOT / "bench" / "results" / "kafka.jsonl"
+DIGESTS = KEPT.with_name("kafka_pages.sha256")
 ISSUE = re.compile(r"\b(?:KAFKA-\d+|KIP-\d+|librdkafka#\d+)\b")
 MAPPING = re.compile(r"^recording:", re.M)
 RULE = re.compile(r"\b[AB]\d+(?:\.\d+)*[a-z]?\b")
@@ -49,8 +54,14 @@ RULE = re.compile(r"\b[AB]\d+(?:\.\d+)*[a-z]?\b")
 def main() -> int:
     options = _parser().parse_args()
     kept = read(KEPT)
-    failed = False
-    if not options.pages:
+    if options.release is not None:
+        options.release.mkdir(parents=True, exist_ok=True)
+        for name, text in release(kept).items():
+            (options.release / name).write_text(text, encoding="utf-8")
+        return 0
+    if options.texts:
+        kept = {name: with_texts(MODELS / f"{name}.fence", model) for name, model in kept.items()}
+    elif not options.pages:
         paths = [
             path for path in sorted(MODELS.glob("*.fence")) if _is_selected(path, options.models)
         ]
@@ -58,6 +69,7 @@ def main() -> int:
             print(f"there is no model {', '.join(options.models)}", file=sys.stderr)
             return 2
         ran: dict[str, Results] = {}
+        failed = False
         for path in paths:
             results, wrong = run(path, slow=options.slow, timeout=options.timeout)
             failed = failed or bool(wrong)
@@ -65,27 +77,47 @@ def main() -> int:
                 print(f"{path.stem}: {sentence}", file=sys.stderr)
             if results.rows:
                 ran[path.stem] = results
-        print(kafka_pages.bugs([*ran.values()], linked=False))
+        for results in ran.values():
+            print(f"{results.model}\n\n{kafka_pages.bugs(results)}\n")
         kept |= ran
-    if failed:
-        print("nothing is written: not every check came out as expected", file=sys.stderr)
-        return 1
-    if options.write or options.pages:
+        if failed:
+            print("nothing is written: not every check came out as expected", file=sys.stderr)
+            return 1
+    if options.write or options.texts or options.pages:
         present = {path.stem for path in MODELS.glob("*.fence")}
         kept = {name: kept[name] for name in sorted(kept) if name in present}
         KEPT.write_text(dumps(kept), encoding="utf-8")
+        DIGESTS.write_text(digests(kept), encoding="utf-8")
         for path, text in kafka_pages.pages(ROOT / "docs" / "kafka", [*kept.values()]).items():
-            path.parent.mkdir(exist_ok=True)
             path.write_text(text, encoding="utf-8")
     return 0
+
+
+def release(kept: Mapping[str, Results]) -> dict[str, str]:
+    """Returns the pages of a release by file name."""
+    names = model_mutants_page.names(MODELS)
+    trials = model_mutants_page.read(model_mutants.RESULTS, names)
+    return {
+        **kafka_pages.release([*kept.values()]),
+        "mutants.md": model_mutants_page.survivors(trials),
+        "epoch_mutants.md": epoch_mutants.page(),
+    }
+
+
+def digests(kept: Mapping[str, Results]) -> str:
+    """Returns the digests of the release's pages in the format of ``sha256sum``."""
+    pages = sorted(release(kept).items())
+    return "".join(f"{hashlib.sha256(text.encode()).hexdigest()}  {name}\n" for name, text in pages)
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m bench.kafka", description=__doc__)
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.add_argument("models", nargs="*", metavar="MODEL", help="only these (default: all)")
-    parser.add_argument("--write", action="store_true", help="save the results and write the pages")
-    parser.add_argument("--pages", action="store_true", help="write the pages, run nothing")
+    parser.add_argument("--write", action="store_true", help="save the results, write the tables")
+    parser.add_argument("--texts", action="store_true", help="save comments only, run nothing")
+    parser.add_argument("--pages", action="store_true", help="write the tables, run nothing")
+    parser.add_argument("--release", type=Path, metavar="DIR", help="write the release's pages")
     parser.add_argument("--slow", action="store_true", help="run slow checks as well")
     parser.add_argument("--timeout", type=float, default=1800.0, help="seconds for a check")
     return parser
@@ -129,18 +161,42 @@ def run(
     except Rejected as rejected:
         wrong += [str(problem) for problem in rejected.problems]
         return Results(path.stem, "", "", 0.0, ()), wrong
-    words = (program.docstring or path.stem).strip().split("\n\n")[0]
     machine = this_machine()
     where = f"{machine.processor}, {machine.cores} cores, Python {machine.python}"
     return Results(
         path.stem,
-        _flat(words),
+        _title(program),
         where,
         round(load(), 1),
         tuple(rows),
         tuple(_never_taken(ran)) if ran else (),
         tuple(_vacuous(ran)),
     ), wrong
+
+
+def with_texts(path: Path, saved: Results) -> Results:
+    """Returns saved results with the present comments and docstring of the spec. Checks that no
+    longer exist are left out.
+    """
+    program = load_spec(path)
+    constants = build(program, program.checks[0]).constants
+    beside = {constant.path: _comment_beside(constant.span) for constant in constants}
+    remarks: dict[str, str] = {}
+    names = {row.check for row in saved.rows}
+    for check in program.checks:
+        if check.name in names:
+            remarks[check.name] = _remark(check, program.checks, remarks)
+    rows: list[Row] = []
+    for row in saved.rows:
+        if row.check in remarks:
+            switches = (replace(switch, comment=beside[switch.name]) for switch in row.switches)
+            rows.append(replace(row, **_texts(remarks[row.check], tuple(switches))))
+    return replace(saved, title=_title(program), rows=tuple(rows))
+
+
+def _title(program: Program) -> str:
+    """Returns the first paragraph of the docstring."""
+    return _flat((program.docstring or program.name).strip().split("\n\n")[0])
 
 
 def _remark(check: Check, every: Sequence[Check], before: Mapping[str, str]) -> str:
@@ -157,24 +213,30 @@ def _remark(check: Check, every: Sequence[Check], before: Mapping[str, str]) -> 
 
 def _row(check: Check, result: CheckResult, remark: str) -> Row:
     model = result.job.model
-    switches = tuple(_switches(check, model))
-    texts = [remark, *(switch.comment for switch in switches)]
     finding, statistics = result.finding, result.outcome.statistics
     trace = finding.trace if finding is not None else None
     return Row(
         check=check.name,
         slow=check.slow,
         found=found(model, result.outcome),
-        remark=remark,
-        switches=switches,
-        bugs=_named(ISSUE, texts),
-        rules=_named(RULE, texts),
+        **_texts(remark, tuple(_switches(check, model))),
         steps=None if trace is None else tuple(title(model, step) for step in trace.steps[1:]),
         distinct=statistics.distinct,
         generated=statistics.generated,
         depth=statistics.depth,
         seconds=round(statistics.seconds, 3),
     )
+
+
+def _texts(remark: str, switches: tuple[Switch, ...]) -> dict[str, Any]:
+    """Returns those fields of a row that come from comments."""
+    texts = [remark, *(switch.comment for switch in switches)]
+    return {
+        "remark": remark,
+        "switches": switches,
+        "bugs": _named(ISSUE, texts),
+        "rules": _named(RULE, texts),
+    }
 
 
 def _never_taken(results: Sequence[CheckResult]) -> list[str]:

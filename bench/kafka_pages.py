@@ -1,21 +1,19 @@
-"""Generates the tables and traces in docs/kafka/ from saved results.
+"""Generates the tables of docs/kafka/, and the pages of a release, from saved results.
 
-The page of a model has a marked section for each table:
+README.md and the page of a model have a marked section for each table:
 
-    <!-- counts: MODEL -->   ...   <!-- end of counts -->
+    <!-- models: * -->       ...   <!-- end of models -->
     <!-- bugs: MODEL -->     ...   <!-- end of bugs -->
 
-README.md has the same sections for all models, named ``*``, and one more:
-
-    <!-- never: * -->        ...   <!-- end of never -->
-
-The steps of the traces are written to traces/MODEL.md.
+The pages of a release list every check with its counts and its trace. They are not in the
+repository, which only has their digests.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from textwrap import wrap
@@ -26,12 +24,8 @@ WIDTH = 100
 """Maximum width of a step in characters. Longer steps are wrapped."""
 
 PLACE = re.compile(
-    r"<!-- (?P<table>counts|bugs|models|never): (?P<model>[\w*]+) -->\n"
-    r".*?<!-- end of (?P=table) -->",
-    re.S,
+    r"<!-- (?P<table>bugs|models): (?P<model>[\w*]+) -->\n.*?<!-- end of (?P=table) -->", re.S
 )
-TEMPLATE = Path(__file__).with_name("kafka.template.md")
-"""The initial text of README.md."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,18 +76,11 @@ class Results:
 
 
 def pages(folder: Path, results: Sequence[Results]) -> dict[Path, str]:
-    """Returns the complete text of all pages with generated parts."""
-    pages: dict[Path, str] = {}
-    readme = folder / "README.md"
-    text = (readme if readme.exists() else TEMPLATE).read_text(encoding="utf-8")
-    pages[readme] = filled(text, results)
-    for model in results:
-        page = folder / f"{model.model}.md"
-        if page.exists():
-            pages[page] = filled(page.read_text(encoding="utf-8"), results)
-        if any(row.steps is not None for row in model.rows):
-            pages[folder / "traces" / f"{model.model}.md"] = traces(model)
-    return pages
+    """Returns the complete text of README.md and the pages of models in ``folder``."""
+    paths = [folder / "README.md", *(folder / f"{model.model}.md" for model in results)]
+    return {
+        path: filled(path.read_text(encoding="utf-8"), results) for path in paths if path.exists()
+    }
 
 
 def filled(page: str, results: Sequence[Results]) -> str:
@@ -102,21 +89,23 @@ def filled(page: str, results: Sequence[Results]) -> str:
 
     def fill(section: re.Match[str]) -> str:
         name, table = section["model"], section["table"]
-        chosen = list(results) if name == "*" else [by_name[name]] if name in by_name else []
-        if not chosen:
+        if table == "models":
+            body = models(results)
+        elif name in by_name:
+            body = bugs(by_name[name])
+        else:
             return section[0]
-        match table:
-            case "counts":
-                body = counts(chosen)
-            case "models":
-                body = models(chosen)
-            case "never":
-                body = never(chosen)
-            case _:
-                body = bugs(chosen, named=name == "*")
         return f"<!-- {table}: {name} -->\n{body}\n<!-- end of {table} -->"
 
     return PLACE.sub(fill, page)
+
+
+def release(results: Sequence[Results]) -> dict[str, str]:
+    """Returns the pages of a release by file name: one for each model, and one of all bugs."""
+    return {
+        "bugs.md": all_bugs(results),
+        **{f"{model.model}.md": checks(model) for model in results},
+    }
 
 
 def models(results: Sequence[Results]) -> str:
@@ -134,8 +123,69 @@ def models(results: Sequence[Results]) -> str:
     return table(["model", "description", "checks", "maximum states", "total seconds"], rows)
 
 
-def counts(results: Sequence[Results]) -> str:
-    """Returns a table of all checks that ran, with their counts, followed by the machines."""
+def bugs(model: Results) -> str:
+    """Returns a table of the checks of a model that find a problem, with the names of bugs and
+    rules from the comments in the spec. Checks with the same bugs, rules and switches share a row.
+    """
+    grouped: defaultdict[tuple[str, ...], list[str]] = defaultdict(list)
+    for row in model.rows:
+        if row.steps is not None:
+            result = row.found.removeprefix("violated ")
+            grouped[_causes(row)].append(f"`{row.check}` ({_cell(result)}, {len(row.steps)})")
+    rows = [[*causes, ", ".join(checks)] for causes, checks in grouped.items()]
+    return table(["bug", "rule", "switch", "checks (violated property, steps)"], rows)
+
+
+def _causes(row: Row) -> tuple[str, str, str]:
+    """Returns the cells for the bugs, rules and switches of a check."""
+    switches = (f"`{switch.name} = {switch.value}`" for switch in row.switches)
+    return ", ".join(row.bugs), ", ".join(row.rules), ", ".join(switches)
+
+
+def all_bugs(results: Sequence[Results]) -> str:
+    """Returns the page of all checks that find a problem, and of what no check exercises."""
+    rows = [
+        [
+            model.model,
+            *_causes(row),
+            f"[`{row.check}`]({model.model}.md#{row.check})",
+            _cell(row.found),
+            str(len(row.steps)),
+            f"{row.distinct:,}",
+            _seconds(row.seconds),
+        ]
+        for model in results
+        for row in model.rows
+        if row.steps is not None
+    ]
+    head = ["model", "bug", "rule", "switch", "check", "result", "steps", "states", "seconds"]
+    return (
+        "# Bugs\n\n"
+        "Every row is a check of a model that finds a problem; the name links to its trace.\n"
+        "*Steps* is the length of the shortest trace, and *states* the number of states that the "
+        "search visited before it found the problem.\n\n"
+        f"{table(head, rows)}\n\n{_measured(results)}\n\n"
+        "## What never happens\n\n"
+        "Actions that no check takes, and implications in properties whose left side is never true "
+        "in a check of the property.\nThe page of the model explains why.\n\n"
+        f"{never(results)}\n"
+    )
+
+
+def checks(model: Results) -> str:
+    """Returns the page of a model: its checks with their counts, and the traces."""
+    parts = [f"# Checks of {model.model}\n", f"{_sentence(model.title)}\n", f"{counts(model)}\n"]
+    if any(row.steps is not None for row in model.rows):
+        parts.append(
+            "The shortest trace of each check that finds a problem follows.\n"
+            "The command above a trace also prints the changes of each step; `--trace FILE` saves "
+            "the trace.\n"
+        )
+    return "\n".join([*parts, *_traces(model)])
+
+
+def counts(model: Results) -> str:
+    """Returns a table of all checks of a model that ran, with their counts, and the machine."""
     rows = [
         [
             f"`{row.check}`{' (slow)' if row.slow else ''}",
@@ -145,41 +195,10 @@ def counts(results: Sequence[Results]) -> str:
             str(row.depth),
             _seconds(row.seconds),
         ]
-        for model in results
         for row in model.rows
     ]
     head = ["check", "result", "distinct states", "generated", "depth", "seconds"]
-    return f"{table(head, rows)}\n\n{_measured(results)}"
-
-
-def bugs(results: Sequence[Results], *, named: bool = True, linked: bool = True) -> str:
-    """Returns a table of all checks that find a problem, with the names of bugs and rules from the
-    comments in the spec. ``named`` adds the model, ``linked`` a link to the trace.
-    """
-    rows: list[list[str]] = []
-    for model in results:
-        for row in model.rows:
-            if row.steps is None:
-                continue
-            link = f"[`{row.check}`](traces/{model.model}.md#{row.check})"
-            switches = [f"`{s.name} = {s.value}`" for s in row.switches]
-            rows.append(
-                [
-                    model.model,
-                    ", ".join(row.bugs),
-                    ", ".join(row.rules),
-                    ", ".join(switches),
-                    link if linked else row.check,
-                    _cell(row.found),
-                    str(len(row.steps)),
-                    f"{row.distinct:,}",
-                    _seconds(row.seconds),
-                ]
-            )
-    head = ["model", "bug", "rule", "switch", "check", "result", "steps", "states", "seconds"]
-    if not named:
-        head, rows = head[1:], [row[1:] for row in rows]
-    return f"{table(head, rows)}\n\n{_measured(results)}"
+    return f"{table(head, rows)}\n\n{_measured([model])}"
 
 
 def never(results: Sequence[Results]) -> str:
@@ -195,29 +214,19 @@ def never(results: Sequence[Results]) -> str:
     return table(["model", "actions never taken", "vacuous implications"], rows)
 
 
-def traces(model: Results) -> str:
-    """Returns the page of a model's traces. It shows the steps of each trace, and the command that
-    prints the trace in full.
-    """
-    parts = [
-        f"# Traces of {model.model}\n",
-        f"The shortest trace of each check of [{model.model}](../{model.model}.md) that finds a "
-        "problem, step by step.\n"
-        "The command above a trace also prints the changes of each step; `--trace FILE` saves the "
-        "trace [for diagrams](../../traces.md).\n",
-    ]
+def _traces(model: Results) -> Iterator[str]:
+    """Yields the traces of a model: the command that prints a trace in full, and its steps."""
     for row in model.rows:
         if row.steps is None:
             continue
-        parts.append(f"## {row.check}\n")
-        parts += [f"{_sentence(row.remark)}\n"] if row.remark else []
-        parts += [f"`{s.name} = {s.value}`: {s.comment or 'no comment'}\n" for s in row.switches]
-        parts.append(
-            f"Result: {row.found}, in {len(row.steps)} steps and {row.distinct:,} states.\n"
-        )
+        yield f"## {row.check}\n"
+        if row.remark:
+            yield f"{_sentence(row.remark)}\n"
+        for switch in row.switches:
+            yield f"`{switch.name} = {switch.value}`: {switch.comment or 'no comment'}\n"
+        yield f"Result: {row.found}, in {len(row.steps)} steps and {row.distinct:,} states.\n"
         command = f"fencepost check models/kafka/{model.model}.fence --check {row.check}"
-        parts.append("\n".join(["```text", f"$ {command}", *_steps(row.steps), "```\n"]))
-    return "\n".join(parts)
+        yield "\n".join(["```text", f"$ {command}", *_steps(row.steps), "```\n"])
 
 
 def _steps(titles: Sequence[str]) -> list[str]:

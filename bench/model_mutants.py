@@ -8,7 +8,6 @@ can be resumed. Trials with an earlier text of the model count, too; the page ma
     python -m bench.model_mutants --until 11:30    begins no trial after that time
     python -m bench.model_mutants txn_group        tries only changes of this model
     python -m bench.model_mutants --first          tries only the first changes of each model
-    python -m bench.model_mutants --read           tries changes with a reason on a page
     python -m bench.model_mutants --anew           also retries changes tried with an earlier text
     python -m bench.model_mutants --open           retries unnoticed changes with the present text,
                                                    by the checks that reached a difference
@@ -69,7 +68,7 @@ TRANSLATION = 3.0
 def main(words: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(words)
     models = options.models or page.names(MODELS)
-    whole = options.more or options.read or options.open or options.shared
+    whole = options.more or options.open or options.shared
     rounds = (True,) if options.first else (False,) if whole else (True, False)
     try:
         for first in () if options.page else rounds:
@@ -148,9 +147,6 @@ def _keys_to_try(
         elsewhere = _different(model)
         return [key for key in every if key in elsewhere and key not in rows]
     wanted = [*every][:FIRST] if first else [*every]
-    if options.read:
-        explained = page.explained(model)
-        wanted = [key for key in every if key in explained]
     if options.more:
         return [key for key in wanted if key in rows and _is_open(rows[key])]
     return [key for key in wanted if key not in rows]
@@ -309,7 +305,6 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--first", action="store_true", help=f"{FIRST} changes of each model at most"
     )
-    parser.add_argument("--read", action="store_true", help="changes explained by reading")
     parser.add_argument("--anew", action="store_true", help="changes tried with an earlier text")
     parser.add_argument("--more", action="store_true", help="survivors, with all other checks")
     parser.add_argument("--ok", action="store_true", help="only checks that expect ok")

@@ -1,7 +1,6 @@
 """Generates docs/kafka/mutants.md from the trials of `model_mutants`.
 
-The result of a run takes precedence over a reason on a page: the reason is shown only next to a
-change with an unnoticed difference.
+`survivors` generates the page of a release, which lists the changes one by one.
 """
 
 from __future__ import annotations
@@ -18,14 +17,19 @@ from typing import Any
 from bench.machine import ROOT
 from fencepost.checker.run.check import load
 from fencepost.spec.elaborate.claims.program import Program
-from fencepost.spec.mutation.mutants import KINDS
 
-DOCS = ROOT / "docs" / "kafka"
-PAGE = DOCS / "mutants.md"
+PAGE = ROOT / "docs" / "kafka" / "mutants.md"
 TEMPLATE = Path(__file__).with_name("mutants.template.md")
-READ = ("mutants_txn_core_v1", "mutants_txn_core_v2")
-"""The pages that give reasons found by reading."""
-REASON = re.compile(r"^(?:\| `(\w+)` )?\| `([\w.]+)` \| (.+) \| (?:same|differ|!|) ?\| (\d+) \|$")
+REASONS = {
+    (
+        "Client.send_record_without_adding",
+        "remove `require not rules.AddBeforeProduce and protocol == V1`",
+    ): "with V2 the action has the same effect as `Client.send_record`: more steps, no new states",
+}
+"""Why a change needs no property, by declaration and change."""
+
+COMMENT = re.compile(r'""".*?"""|("[^"\n]*")|#[^\n]*', re.S)
+"""A docstring, a string (the only group) or a comment."""
 
 CLASSES = (
     "noticed", "same model", "never matters", "same graph", "unseen", "not decided", "different",
@@ -51,10 +55,12 @@ class Results:
 
 
 def digest(program: Program) -> str:
-    """Returns the digest of a model's text, including its imports."""
+    """Returns the digest of a model's text, including its imports, without comments."""
     state = hashlib.sha256()
     for path, tree in sorted(program.files.files.items()):
-        state.update(f"{path.name}\n{tree.source.text}\n".encode())
+        text = COMMENT.sub(lambda part: part[1] or "", tree.source.text)
+        lines = "\n".join(line.rstrip() for line in text.splitlines() if line.strip())
+        state.update(f"{path.name}\n{lines}\n".encode())
     return state.hexdigest()[:8]
 
 
@@ -168,78 +174,9 @@ def key_of(file: str, where: str, kind: str, change: str, repetition: int) -> st
     return hashlib.sha256(identity.encode()).hexdigest()[:12]
 
 
-@dataclass(frozen=True, slots=True)
-class Reason:
-    """A row of a page with reasons found by reading: a change, and a link to the reason.
-    ``repetition`` distinguishes the change from equal ones before it in its declaration.
-    """
-
-    file: str
-    where: str
-    change: str
-    repetition: int
-    link: str
-
-    def possible_keys(self) -> Iterator[str]:
-        """Yields all possible keys of the change, since the row does not contain its kind."""
-        for kind in KINDS:
-            yield key_of(self.file, self.where, kind, self.change, self.repetition)
-
-
-def reasons(docs: Path, name: str) -> Iterator[Reason]:
-    """Yields the rows of a page."""
-    section = ""
-    for line in (docs / f"{name}.md").read_text(encoding="utf-8").splitlines():
-        section = line[4:] if line.startswith("### ") else section
-        row = REASON.match(line)
-        if row is not None:
-            file = f"{row[1]}.fence" if row[1] else section
-            change = row[3].replace("\\|", "|")
-            again = re.search(r" \((\d+)\)$", change)
-            change = change[: again.start()] if again else change
-            link = f"[{'F3' if name.endswith('v1') else 'F4'}: {row[4]}]({name}.md#reasons)"
-            yield Reason(file, row[2], change, int(again[1]) if again else 1, link)
-
-
-def explained(model: str, docs: Path = DOCS) -> set[str]:
-    """Returns the possible keys of those changes of a model that have a reason found by reading."""
-    name = f"mutants_{model}"
-    rows = reasons(docs, name) if name in READ else ()
-    return {key for reason in rows for key in reason.possible_keys()}
-
-
-def read_before(results: Sequence[Results], docs: Path) -> Iterator[str]:
-    """Yields a table with the results of runs for the changes that have a reason found by
-    reading.
-    """
-    classes = ("noticed", "never matters", "same graph", "unseen", "different")
-    yield f"| reasons for | changes | {' | '.join(classes)} | other |"
-    yield f"| --- |{' ---: |' * 7}"
-    noticed = noticed_by(results)
-    for name in READ:
-        model = name.removeprefix("mutants_")
-        rows = {
-            key: row
-            for result in results
-            if result.model == model
-            for key, row in result.rows.items()
-        }
-        counts: Counter[str] = Counter()
-        for reason in reasons(docs, name):
-            row = next((rows[key] for key in reason.possible_keys() if key in rows), None)
-            counts[class_of(row, noticed) if row else "not tried"] += 1
-        counts["different"] += counts.pop("elsewhere", 0)
-        other = sum(count for part, count in counts.items() if part not in classes)
-        cells = [sum(counts.values()), *(counts[part] for part in classes), other]
-        yield f"| [{model}]({name}.md) | {' | '.join(map(str, cells))} |"
-
-
-def left(results: Sequence[Results], docs: Path) -> Iterator[str]:
+def left(results: Sequence[Results]) -> Iterator[str]:
     """Yields tables of the changes with an unnoticed difference, one for each file."""
     noticed = noticed_by(results)
-    read_: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
-    for reason in (result for name in READ for result in reasons(docs, name)):
-        read_[reason.where, reason.change].append(reason.link)
     open_: defaultdict[str, dict[str, list[tuple[str, Mapping[str, Any]]]]] = defaultdict(dict)
     for result in results:
         for key, row in result.rows.items():
@@ -254,8 +191,8 @@ def left(results: Sequence[Results], docs: Path) -> Iterator[str]:
             first = models[0][1]
             change = first["change"].replace("|", "\\|")
             names = ", ".join(model for model, _ in models)
-            links = ", ".join(dict.fromkeys(read_.get((first["where"], first["change"]), ())))
-            yield f"| `{first['where']}` | {change} | {names} | {_parted(models)} | {links} |"
+            reason = REASONS.get((first["where"], first["change"]), "")
+            yield f"| `{first['where']}` | {change} | {names} | {_parted(models)} | {reason} |"
         yield ""
 
 
@@ -280,6 +217,32 @@ def unseen(results: Sequence[Results]) -> Iterator[str]:
         change = row["change"].replace("|", "\\|")
         where = f"{row['file'].removesuffix('.fence')}, `{row['where']}`"
         yield f"| {where} | {change} | {listing} | {', '.join(hidden_by[key])} |"
+
+
+def survivors(results: Sequence[Results]) -> str:
+    """Returns the page of the changes that the checks of a model did not notice when they ran. It
+    leaves out changes that were classified without a run.
+    """
+    noticed = noticed_by(results)
+    parts = [
+        "# Changes that no check of a model notices\n",
+        "docs/kafka/mutants.md explains the classes; *elsewhere* means that a check of another "
+        "model notices the change.\n",
+    ]
+    for result in results:
+        rows = [row for row in result.rows.values() if "change" in row]
+        if rows:
+            parts += [
+                f"## {result.model}\n",
+                "| declaration | change | class |",
+                "| --- | --- | --- |",
+            ]
+        for row in sorted(rows, key=lambda row: (row["file"], row["line"], row["change"])):
+            change = row["change"].replace("|", "\\|")
+            where = f"{row['file'].removesuffix('.fence')}, `{row['where']}`"
+            parts.append(f"| {where} | {change} | {class_of(row, noticed)} |")
+        parts += [""] if rows else []
+    return "\n".join(parts)
 
 
 def _position(rows: Sequence[tuple[str, Mapping[str, Any]]]) -> tuple[int, str]:
@@ -316,15 +279,14 @@ def _named(actions: Sequence[str]) -> str:
     return ", ".join(f"`{name}`" for name in actions)
 
 
-def text(results: Sequence[Results], docs: Path = DOCS) -> str:
+def text(results: Sequence[Results]) -> str:
     """Returns the text of the page."""
     earlier = {result.model: result.earlier for result in results if result.earlier}
     remark = ", ".join(f"{count} of {model}" for model, count in earlier.items())
     parts = {
         "table": "\n".join(table(results)),
         "earlier": f"\nTried with an earlier text of the model: {remark}.\n" if remark else "",
-        "read": "\n".join(read_before(results, docs)),
-        "left": "\n".join(left(results, docs)).rstrip(),
+        "left": "\n".join(left(results)).rstrip(),
         "unseen": "\n".join(unseen(results)),
     }
     page = TEMPLATE.read_text(encoding="utf-8")

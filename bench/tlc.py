@@ -5,7 +5,7 @@
     python -m bench.tlc --seed 1 --formulas 10        ... with 10 formulas of up to 30 operators
     python -m bench.tlc --seed 1 --refinements        random specs that may refine a module
     python -m bench.tlc --specs FOLDER                each .fence file of a folder
-    python -m bench.tlc --shipped                     shipped models; the table of docs/export.md
+    python -m bench.tlc --shipped                     shipped models; the tables of `tlc_page`
     python -m bench.tlc --seed 7 --failures FILE      shrinks differences and saves them in FILE
 
 Java and Maven must be installed (see `bench.tlc_run`). The exit code is 1 if anything differs.
@@ -46,6 +46,7 @@ from fencepost.spec.elaborate.claims.program import load as load_spec
 from fencepost.spec.text.problem import Rejected
 
 PAGE = ROOT / "docs" / "export.md"
+LISTING = ROOT / "bench" / "results" / "tlc.md"
 FEW, MANY = 3_000, 20_000
 """Maximum number of distinct states for random specs, and for other specs."""
 MAX_OPERATORS = 30
@@ -122,7 +123,9 @@ def _main(options: argparse.Namespace, folder: Path) -> int:
     print(f"{len(specs)} specs in {seconds:.0f} s; load before: {before:.1f}, after: {load():.1f}")
     wrong = any(row.comparison.difference is not None for row in results)
     if options.shipped and not options.models:
-        table = tlc_page.table([(row.spec, row.check, row.comparison) for row in results], MANY)
+        compared = [(row.spec, row.check, row.comparison) for row in results]
+        LISTING.write_text(tlc_page.listing(compared), encoding="utf-8")
+        table = tlc_page.summary(compared, MANY)
         places.fill(PAGE, "python -m bench.tlc --shipped", table)
     return 1 if wrong else 0
 

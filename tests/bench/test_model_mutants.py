@@ -9,17 +9,7 @@ from typing import Any
 
 import pytest
 from bench import model_mutants, model_mutants_page
-from bench.model_mutants_page import (
-    Reason,
-    Results,
-    class_of,
-    key_of,
-    left,
-    noticed_by,
-    read_before,
-    reasons,
-    table,
-)
+from bench.model_mutants_page import Results, class_of, left, noticed_by, survivors, table
 
 LIB = """\
 def may_open(shut: bool, times: int): bool = shut and times < 3
@@ -108,7 +98,11 @@ def test_a_campaign_is_resumed_and_has_a_row_for_each_change(
 def test_trials_of_an_earlier_text_are_counted_and_can_be_repeated(folder: Path) -> None:
     model_mutants.main(["gate"])
     path = folder / "gate.fence"
-    path.write_text(path.read_text(encoding="utf-8") + "# A remark.\n", encoding="utf-8")
+    path.write_text(path.read_text(encoding="utf-8") + "# A comment.\n\n", encoding="utf-8")
+    (same,) = model_mutants_page.read(folder / "results", ["gate"], folder)
+    assert same.earlier == 0
+    text = path.read_text(encoding="utf-8").replace("terminal: times", "terminal: 1 == 1 and times")
+    path.write_text(text, encoding="utf-8")
     model_mutants.main(["gate"])
     (result,) = model_mutants_page.read(folder / "results", ["gate"])
     # Nothing was tried again, and the trials belong to an earlier version of the text.
@@ -197,7 +191,7 @@ def test_unnoticed_changes_are_tried_with_a_new_text(folder: Path) -> None:
     model_mutants.main(["tower", "--open"])
     assert rows(folder, "tower")[left["key"]] == left
     # The check does not notice the change in another text either, so the earlier result is kept.
-    path.write_text(f"{TOWER}# A remark.\n", encoding="utf-8")
+    path.write_text(f"{TOWER}def unused: int = 1\n", encoding="utf-8")
     model_mutants.main(["tower", "--open"])
     still = rows(folder, "tower")[left["key"]]
     assert (still["text"], still["fate"]) == (left["text"], "survived")
@@ -286,40 +280,27 @@ def test_classes(trial: dict[str, Any], expected: str) -> None:
     assert class_of(trial, {"other": "gate c"}) == expected
 
 
-def test_changes_noticed_by_another_model_are_not_listed(tmp_path: Path) -> None:
-    for name in model_mutants_page.READ:
-        (tmp_path / f"{name}.md").write_text("", encoding="utf-8")
-    page = tmp_path / "mutants_txn_core_v1.md"
-    listed = r"| `may_open` | drop `shut` from `shut \| x` (2) | same | 7 |"
-    page.write_text(f"### lib.fence\n\n{listed}\n", encoding="utf-8")
+def test_changes_noticed_by_another_model_are_not_listed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    change = "drop `shut` from `shut | x`"
+    monkeypatch.setattr(model_mutants_page, "REASONS", {("may_open", change): "why not"})
     first = Results("one", 3, {"k": row("k", "survived", **DIFFERENT), "i": row("i", "idle")})
     same = Results("two", 1, {"k": row("k", "survived", **DIFFERENT)})
-    (reason,) = reasons(tmp_path, "mutants_txn_core_v1")
-    assert reason == Reason(
-        "lib.fence",
-        "may_open",
-        "drop `shut` from `shut | x`",
-        2,
-        "[F3: 7](mutants_txn_core_v1.md#reasons)",
-    )
-    key = key_of("lib.fence", "may_open", "condition", "drop `shut` from `shut | x`", 2)
-    idle = Results("txn_core_v1", 9, {key: row(key, "idle")})
-    assert [*read_before([idle], tmp_path)][2:] == [
-        "| [txn_core_v1](mutants_txn_core_v1.md) | 1 | 0 | 1 | 0 | 0 | 0 | 0 |",
-        "| [txn_core_v2](mutants_txn_core_v2.md) | 0 | 0 | 0 | 0 | 0 | 0 | 0 |",
-    ]
-    lines = [*left([first, same], tmp_path)]
+    lines = [*left([first, same])]
     assert lines[0] == "### lib.fence"
     assert lines[4] == (
         r"| `may_open` | drop `shut` from `shut \| x` | one, two | `one` `c`, after 2 steps,"
-        " the last `b`: `a` leads to another `v`, `x` cannot be taken"
-        " | [F3: 7](mutants_txn_core_v1.md#reasons) |"
+        " the last `b`: `a` leads to another `v`, `x` cannot be taken | why not |"
     )
     kills = Results("three", 1, {"k": row("k", "killed")})
-    assert [*left([first, same, kills], tmp_path)] == []
+    assert [*left([first, same, kills])] == []
     counts = [*table([first, kills])][2:]
     assert counts[0] == "| [one](one.md) | `t` | 3 | 2 | 0 | 0 | 1 | 0 | 0 | 0 | 1 | 0 |"
     assert counts[-1] == "| all |  | 4 | 3 | 1 | 0 | 1 | 0 | 0 | 0 | 1 | 0 |"
+    listed = survivors([first, kills])
+    assert r"| lib, `may_open` | drop `shut` from `shut \| x` | elsewhere |" in listed
+    assert "## three" not in listed
 
 
 def test_the_page_has_the_models_that_were_tried() -> None:

@@ -1,13 +1,16 @@
-"""TLC's output is read, results are compared, and the table is written. These tests do not need
+"""TLC's output is read, results are compared, and the tables are written. These tests do not need
 TLC.
 """
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from pathlib import Path
 
 import pytest
 from bench.places import END, fill
+from bench.tlc import LISTING, PAGE
 from bench.tlc_agree import (
     BEYOND,
     TLC_WRONG,
@@ -19,7 +22,7 @@ from bench.tlc_agree import (
     compare_formulas,
     difference,
 )
-from bench.tlc_page import table
+from bench.tlc_page import listing, summary
 from bench.tlc_run import Answer, Broken, TimedOut, Tlc, answer
 from tests.support.agreement import loaded
 
@@ -356,7 +359,7 @@ def test_a_killed_run_is_not_cached(tmp_path: Path) -> None:
 # ---------------------------------------------------------------- the table
 
 
-def test_the_table(tmp_path: Path) -> None:
+def test_the_tables(tmp_path: Path) -> None:
     same = Side("ok", Counts(4, 5, 4))
     other = Side("ok", Counts(4, 1006, 4))
     results = [
@@ -365,13 +368,18 @@ def test_the_table(tmp_path: Path) -> None:
         ("k/m", "e", Comparison(refused="more than 9 states")),
         ("k/m", "f", Comparison(refused="something")),
     ]
-    text = table(results, 9)
+    text = summary(results, 9)
     assert text.splitlines() == [
         "Of 4 shipped checks, 1 have more than 9 distinct states, and 1 are not exported.",
         "TLC agrees on 1 of the other 2.",
         "",
+        "| model | checks | searches | checks that agree |",
+        "| --- | ---: | ---: | ---: |",
+        "| k/m | 2 | 2 | 1 |",
+    ]
+    assert listing(results).splitlines()[2:] == [
         "| model | check | verdict | distinct | generated | depth | TLC | agree |",
-        "| --- | --- | --- | ---: | ---: | ---: | --- | --- |",
+        "| --- | --- | --- | --- | --- | --- | --- | --- |",
         "| k/m | c | ok | 4 | 5 | 4 | ok: 4 / 5 / 4 | yes |",
         "| k/m | d | ok | 4 | 5 | 4 | ok: 4 / 1,006 / 4 | no |",
     ]
@@ -380,3 +388,18 @@ def test_the_table(tmp_path: Path) -> None:
     page.write_text(f"before\n{begin}\nold\n{END}\nbehind\n", encoding="utf-8")
     fill(page, "a command", text)
     assert page.read_text(encoding="utf-8") == f"before\n{begin}\n{text}{END}\nbehind\n"
+
+
+def test_the_page_has_the_numbers_of_the_listing() -> None:
+    checks: Counter[str] = Counter()
+    searches: Counter[str] = Counter()
+    model = ""
+    for row in LISTING.read_text(encoding="utf-8").splitlines()[4:]:
+        cells = [cell.strip() for cell in row.strip("|").split("|")]
+        model = cells[0] or model
+        checks[model] += bool(cells[1])
+        searches[model] += 1
+    page = PAGE.read_text(encoding="utf-8")
+    rows = re.findall(r"^\| (\w+/\w+) \| (\d+) \| (\d+) \| \d+ \|$", page, re.M)
+    assert rows == [(model, str(n), str(searches[model])) for model, n in checks.items()]
+    assert f"of the other {sum(checks.values())}.\n" in page

@@ -106,37 +106,66 @@ def test_saved_results_can_be_read(results: Results, tmp_path: Path) -> None:
 def test_places_are_filled(results: Results, tmp_path: Path) -> None:
     page = (
         "before\n<!-- bugs: door -->\nold\n<!-- end of bugs -->\nbetween\n"
-        "<!-- counts: door -->\n<!-- end of counts -->\n<!-- bugs: window -->\nkept\n"
-        "<!-- end of bugs -->\nafter\n"
+        "<!-- bugs: window -->\nkept\n<!-- end of bugs -->\nafter\n"
     )
     (tmp_path / "door.md").write_text(page, encoding="utf-8")
+    readme = "<!-- models: * -->\n<!-- end of models -->\n"
+    (tmp_path / "README.md").write_text(readme, encoding="utf-8")
     pages = kafka_pages.pages(tmp_path, [results])
-    assert {path.relative_to(tmp_path).as_posix() for path in pages} == {
-        "README.md",
-        "door.md",
-        "traces/door.md",
-    }
+    assert {path.name for path in pages} == {"README.md", "door.md"}
     text = pages[tmp_path / "door.md"]
     assert "old" not in text
     for kept in ("before\n", "\nbetween\n", "-->\nkept\n<!--", "\nafter\n"):
         assert kept in text
-    row = next(line for line in text.splitlines() if "[`unlocked`]" in line)
-    assert row.startswith(
-        "| KIP-7, KAFKA-1234 | B1.2 | `Upper = false` | [`unlocked`](traces/door.md#unlocked) "
-        "| violated Shut | 1 | 2 | "
-    )
-    assert "| `locked` | ok | 1 | " in text
+    assert (
+        "\n| KIP-7, KAFKA-1234 | B1.2 | `Upper = false` "
+        "| `unlocked` (Shut, 1), `unlocked_again` (Shut, 1) |\n"
+    ) in text
     assert kafka_pages.filled(text, [results]) == text
     readme = pages[tmp_path / "README.md"]
     assert "| [door](door.md) | A door with two locks. | 4 | 2 |" in readme
-    assert "| door | KIP-7, KAFKA-1234 |" in readme
-    trace = pages[tmp_path / "traces" / "door.md"]
-    assert "## unlocked_again\n" in trace
-    assert "\n`Upper = false`: B1.2, KAFKA-1234: the upper lock is looked at too\n" in trace
+
+
+def test_the_pages_of_a_release(results: Results) -> None:
+    pages = kafka_pages.release([results])
+    assert [*pages] == ["bugs.md", "door.md"]
+    assert (
+        "| door | KIP-7, KAFKA-1234 | B1.2 | `Upper = false` | [`unlocked`](door.md#unlocked) "
+        "| violated Shut | 1 | 2 | "
+    ) in pages["bugs.md"]
+    assert "| door | none | none |" in pages["bugs.md"]
+    page = pages["door.md"]
+    assert "| `locked` | ok | 1 | " in page
+    assert "## unlocked_again\n" in page
+    assert "\n`Upper = false`: B1.2, KAFKA-1234: the upper lock is looked at too\n" in page
     assert (
         "```text\n$ fencepost check models/kafka/door.fence --check unlocked\n"
         "1  initial state\n2  push\n```\n"
-    ) in trace
+    ) in page
+
+
+def test_comments_are_refreshed_without_a_run(results: Results, tmp_path: Path) -> None:
+    path = tmp_path / "door.fence"
+    text = SPEC.replace("Without the upper lock (KIP-7).", "The upper lock is missing (KIP-8).")
+    text = text.replace("A door\n", "A gate\n").replace("is looked at too", "counts")
+    path.write_text(text.replace("check other", "check another"), encoding="utf-8")
+    now = kafka.with_texts(path, results)
+    assert now.title == "A gate with two locks."
+    locked, unlocked, again = now.rows
+    assert locked == results.rows[0]
+    assert unlocked.remark == again.remark == "The upper lock is missing (KIP-8)."
+    assert unlocked.bugs == ("KIP-8", "KAFKA-1234")
+    assert unlocked.switches == (
+        Switch("Upper", "false", "B1.2, KAFKA-1234: the upper lock counts"),
+    )
+    assert (unlocked.steps, unlocked.seconds) == (results.rows[1].steps, results.rows[1].seconds)
+
+
+@pytest.mark.parametrize("model", sorted(kafka.read(kafka.KEPT)))
+def test_saved_comments_are_those_of_the_models(model: str) -> None:
+    """`python -m bench.kafka --texts` updates them."""
+    saved = kafka.read(kafka.KEPT)[model]
+    assert kafka.with_texts(kafka.MODELS / f"{model}.fence", saved) == saved
 
 
 def test_the_pages_of_the_repository_match_the_saved_results() -> None:
@@ -144,3 +173,9 @@ def test_the_pages_of_the_repository_match_the_saved_results() -> None:
     folder = ROOT / "docs" / "kafka"
     for path, text in kafka_pages.pages(folder, [*kafka.read(kafka.KEPT).values()]).items():
         assert path.read_text(encoding="utf-8") == text, path
+
+
+def test_the_pages_of_a_release_have_the_saved_digests() -> None:
+    """`python -m bench.kafka --pages` updates the digests."""
+    digests = kafka.digests(kafka.read(kafka.KEPT))
+    assert kafka.DIGESTS.read_text(encoding="utf-8") == digests
