@@ -49,6 +49,7 @@ from fencepost.checker.run.session import (
     Plan,
     Refusal,
     SpecPlan,
+    SpecResults,
     begun,
     perform_all,
     programs,
@@ -62,10 +63,6 @@ from fencepost.spec.records import dataclass
 from fencepost.spec.text.problem import Problem, Rejected
 
 SPECS = click.argument("specs", metavar="SPEC...", nargs=-1, required=True, type=SPEC)
-
-
-LENIENT = ("text", "json")
-"""The formats that cannot represent a rejected spec."""
 
 
 @click.command(
@@ -158,7 +155,7 @@ def _run(
 
 
 def _list(request: Request) -> int:
-    loaded, problems, _ = programs(request)
+    loaded, problems, *_ = programs(request)
     page = new_page()
     for program in loaded:
         page.line((str(program.path), "title"))
@@ -203,7 +200,7 @@ class Writer:
     detail: Detail
     problems: list[Problem] = field(default_factory=list[Problem])
     _specs: list[SpecRun] = field(default_factory=list[SpecRun])
-    _useless: set[str] = field(default_factory=set[str])
+    _useless: dict[str, tuple[Problem, ...]] = field(default_factory=dict[str, tuple[Problem, ...]])
 
     def __post_init__(self) -> None:
         self.problems += self.plan.problems
@@ -231,7 +228,9 @@ class Writer:
         try:
             warn(warning for spec in self.plan.specs for warning in warnings_of(spec))
             for spec in self.plan.specs:
-                if not self.interrupted:
+                if self.interrupted:
+                    self._specs.append(SpecRun(spec, SpecResults((), spec.jobs)))
+                else:
                     self._spec(spec, reporter)
         finally:
             reporter.stop()
@@ -260,7 +259,7 @@ class Writer:
             None if self.plan.crew is None else self.plan.crew.result,
             strictly,
         )
-        self.problems += done.problems
+        self.problems += [problem for problem in done.problems if problem not in self.problems]
         self._specs.append(SpecRun(plan, done))
         tell(report.rest(plan, [job.title for job in done.left]))
 
@@ -270,16 +269,15 @@ class Writer:
         for form in self.outputs.printed:
             if form != "text":
                 say(made(form, whole, width()), commands=form == "github")
-            elif whole.results:
+            elif whole.has_summary:
                 say(self._report().end(whole, command_line(self._request)))
         for form, path in self.outputs.files:
-            if whole.unusable and form in LENIENT:
-                complain(f"{path} is unchanged: not every spec could be checked")
-            else:
-                replace(path, made(form, whole, width(), self.detail))
+            replace(path, made(form, whole, width(), self.detail))
 
     @property
     def whole(self) -> Whole:
         """The run so far."""
-        specs, problems = tuple(self._specs), tuple(self.problems)
-        return Whole(self._request, specs, problems, __version__, versions(), self.plan.unchecked)
+        plan, specs, problems = self.plan, tuple(self._specs), tuple(self.problems)
+        return Whole(
+            plan.request, specs, problems, __version__, versions(), plan.refused, plan.unchecked
+        )

@@ -132,7 +132,7 @@ def _ready(request: Request) -> tuple[Job, ...]:
     if is_folder(request.specs[0]):
         message = f"{request.specs[0]} is a folder, not a spec"
         raise Rejected([Problem("F003", None, message)])
-    loaded, problems, _ = programs(request)
+    loaded, problems, *_ = programs(request)
     unknown = list(unknown_checks(request, loaded))
     if problems or unknown:
         raise Rejected([*problems, *unknown])

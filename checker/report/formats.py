@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Literal, TypeAlias, assert_never, get_args
 
-from fencepost.checker.printing.json_values import Json
 from fencepost.checker.printing.page import Page
 from fencepost.checker.report import github, json, junit, sarif
 from fencepost.checker.report.html import html, report_page
@@ -45,12 +44,7 @@ def made(form: Form, whole: Whole, width: int, detail: Detail = WHOLE) -> str:
 
 
 def _json(whole: Whole) -> str:
-    objects: list[Json] = [
-        json.spec_object(spec.path, whole.version, spec.done.results) for spec in whole.specs
-    ]
-    if whole.unusable and not objects:
-        return ""
-    objects += [json.unchecked_object(str(path), whole.version) for path in whole.unchecked]
+    objects = json.objects(whole)
     single = whole.request.single and objects
     return json.dumps(objects[0] if single else objects)
 
@@ -74,18 +68,19 @@ def _html(whole: Whole) -> str:
     title = f"{count}, {f'{wrong} not as expected' if wrong else 'all as expected'}"
     if whole.unusable:
         title = f"not every spec could be checked: {plural(len(whole.problems), 'problem')}"
-    parts = [*map(str, whole.problems), _text(whole, WIDTH, WHOLE)]
     good = not wrong and all(problem.warning for problem in whole.problems)
-    return report_page(title, "\n\n".join(parts), f"fencepost {whole.version}", good=good)
+    report = _text(whole, WIDTH, WHOLE)
+    return report_page(title, report, f"fencepost {whole.version}", good=good)
 
 
 def _text(whole: Whole, width: int, detail: Detail) -> str:
     report = Report(detail, whole.planned, lambda: Page(width))
-    parts: list[str] = []
+    # The command prints the problems to standard error.
+    parts = [f"{problem}\n\n" for problem in whole.problems]
     for spec in whole.specs:
         parts.append(report.head(spec.plan))
         parts += [report.ended(result, spec.plan) for result in spec.done.ended]
         parts.append(report.rest(spec.plan, [job.title for job in spec.done.left]))
-    if whole.results:
+    if whole.has_summary:
         parts.append(report.end(whole, command_line(whole.request)))
     return "".join(parts)

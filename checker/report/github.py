@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from fencepost.checker.report.whole_run import Whole, place, property_name, sentence
+from fencepost.checker.report.whole_run import Whole, place, property_name, refusal, sentence
 from fencepost.spec.text.problem import Problem, printable
-from fencepost.spec.text.source import Span
+from fencepost.spec.text.source import Source, Span
 
 MAX_MESSAGE = 1000
 """GitHub truncates longer messages."""
@@ -24,8 +24,12 @@ def dumps(whole: Whole) -> str:
 
 
 def _lines(whole: Whole) -> Iterator[str]:
-    for problem in (*whole.problems, *whole.warnings):
+    for problem in (*whole.placed_problems, *whole.warnings):
         yield _problem(problem)
+    for spec in whole.refused:
+        if all(p.span and p.span.source.name != str(spec.path) for p in spec.problems):
+            start = Span(Source(str(spec.path), ""), 0, 0)
+            yield _command("error", start, "fencepost", refusal(spec))
     for result in whole.surprises:
         name = property_name(result)
         title = f"fencepost: {name}" if name else "fencepost"

@@ -14,14 +14,15 @@ from fencepost.checker.outcome import Region, Statistics, Step
 from fencepost.checker.printing.json_values import Json, json_notation, written
 from fencepost.checker.report.assurance import remarks, valued
 from fencepost.checker.report.profile import profile_object
-from fencepost.checker.report.whole_run import within
-from fencepost.checker.run.judge import CheckResult
+from fencepost.checker.report.whole_run import SpecRun, Whole, within
+from fencepost.checker.run.judge import UNCHECKED, CheckResult
 from fencepost.checker.run.words import expected
 from fencepost.checker.trace.findings import fair_rows, unfit_rows
 from fencepost.checker.trace.steps import arguments
 from fencepost.spec.core import types
 from fencepost.spec.core.ir import Model
 from fencepost.spec.core.types import Type, Value, values
+from fencepost.spec.text.problem import Problem
 
 NATURAL = json_notation(
     scalar=lambda value: value,
@@ -230,20 +231,55 @@ def _notes(result: CheckResult) -> list[Json]:
     return notes
 
 
-def spec_object(spec: str, version: str, results: Sequence[CheckResult]) -> dict[str, Json]:
-    """Returns the report on one spec."""
-    return {
-        "spec": spec,
-        "version": version,
-        "checks": [check_object(result) for result in results],
-    }
-
-
-def unchecked_object(spec: str, version: str) -> dict[str, Json]:
-    """Returns the report on a spec that was found in a folder, has no checks, and is imported by no
-    other spec.
+def spec_object(
+    spec: str | None, version: str, results: Sequence[CheckResult] = (), **other: Json
+) -> dict[str, Json]:
+    """Returns the report on one spec, with the keys ``other``. ``spec`` is None for problems that
+    belong to no spec.
     """
-    return {"spec": spec, "version": version, "checks": [], "unchecked": True}
+    checks = [check_object(result) for result in results]
+    return {"spec": spec, "version": version, "checks": [*checks], **other}
+
+
+def objects(whole: Whole) -> list[Json]:
+    """Returns an object for each spec of a run: those that were checked, those that could not be
+    checked, and those without checks. The last object holds the errors that belong to no spec.
+    """
+    specs = [
+        spec_object(spec.path, whole.version, spec.done.results, **_not_run(spec))
+        for spec in whole.specs
+    ]
+    problems = [(str(spec.path), spec.problems) for spec in whole.refused]
+    others = tuple(problem for problem in whole.other_errors if problem.code != UNCHECKED)
+    for path, errors in [*problems, *([(None, others)] if others else [])]:
+        specs.append(
+            spec_object(path, whole.version, problems=[_problem(error) for error in errors])
+        )
+    specs += [spec_object(str(path), whole.version, unchecked=True) for path in whole.unchecked]
+    return [*specs]
+
+
+def _not_run(spec: SpecRun) -> dict[str, Json]:
+    """Returns the checks of a spec that did not run, if any."""
+    missing: list[Json] = [
+        {"name": check.name, "why": why, **({"code": code} if code else {})}
+        for check, why, code in spec.not_run
+    ]
+    return {"not_run": missing} if missing else {}
+
+
+def _problem(problem: Problem) -> dict[str, Json]:
+    position: dict[str, Json] = {}
+    if problem.span is not None:
+        line, column = problem.span.source.position(problem.span.start)
+        position = {"file": problem.span.source.name, "line": line, "column": column}
+    return {
+        "code": problem.code,
+        "message": problem.message,
+        "warning": problem.warning,
+        **position,
+        "notes": [remark for _, remark in problem.notes],
+    }
 
 
 def dumps(value: Json) -> str:

@@ -28,8 +28,10 @@ def dumps(whole: Whole) -> str:
     root = Element("testsuites", name="fencepost")
     for spec in whole.specs:
         _suite(root, spec)
-    errors = [problem for problem in whole.problems if not problem.warning]
-    return document(root, errors)
+    for refused in whole.refused:
+        errors = [problem for problem in refused.problems if not problem.warning]
+        _refused(root, str(refused.path), errors)
+    return document(root, whole.other_errors)
 
 
 def document(root: Element, errors: Sequence[Problem]) -> str:
@@ -50,11 +52,11 @@ def _suite(root: Element, spec: SpecRun) -> None:
     for result in spec.done.results:
         seconds += result.outcome.statistics.seconds
         _case(suite, spec, result)
-    for job in spec.done.left:
-        _skipped(suite, spec, job.check, "not run: the run was interrupted")
-    slow = {check.name: check for check in spec.plan.program.runs}
-    for name in spec.plan.left:
-        _skipped(suite, spec, slow[name], "slow: --slow runs it")
+    for check, why, code in spec.not_run:
+        case = _testcase(suite, spec.path, check.name, check, "0")
+        reason = SubElement(case, "error" if code else "skipped", message=clean(why))
+        if code:
+            reason.set("type", code)
     sums(suite, seconds)
 
 
@@ -75,11 +77,6 @@ def _case(suite: Element, spec: SpecRun, result: CheckResult) -> None:
     write_check(page, result)
     failure = SubElement(case, kind, type=rule_id, message=clean(sentence(result)))
     failure.text = clean(page.text())
-
-
-def _skipped(suite: Element, spec: SpecRun, check: Check, why: str) -> None:
-    case = _testcase(suite, spec.path, check.name, check, "0")
-    SubElement(case, "skipped", message=why)
 
 
 def _testcase(suite: Element, path: str, name: str, check: Check, seconds: str) -> Element:

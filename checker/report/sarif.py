@@ -11,7 +11,15 @@ from pathlib import Path
 from urllib.parse import quote
 
 from fencepost.checker.printing.json_values import Json
-from fencepost.checker.report.whole_run import RULES, Whole, place, related, rule, sentence
+from fencepost.checker.report.whole_run import (
+    RULES,
+    Whole,
+    place,
+    refusal,
+    related,
+    rule,
+    sentence,
+)
 from fencepost.checker.run.judge import CheckResult, exit_code
 from fencepost.checker.trace.document import TraceDocument
 from fencepost.checker.trace.of_search import result_document
@@ -27,17 +35,25 @@ def sarif_object(whole: Whole) -> dict[str, Json]:
 
     Columns count Unicode code points, as in Python.
     """
-    shown = (*whole.problems, *whole.warnings)
+    shown = (*whole.placed_problems, *whole.warnings)
     results = [_result(result) for result in whole.surprises]
     exit_ = int(exit_code(whole.results, whole.problems))
-    notes: list[Json] = [
-        {"level": "note" if signed else "warning", "message": message(caption)}
-        for _, caption, signed in whole.resumed
+    notes = [
+        _note("note" if signed else "warning", caption) for _, caption, signed in whole.resumed
     ]
+    notes += [_note("error", refusal(spec), spec.path) for spec in whole.refused]
     return log(
         whole.version, RULES, shown, results, successful=not whole.unusable, exit_code=exit_,
         notes=notes,
     )  # fmt: skip
+
+
+def _note(level: str, text: str, file: Path | None = None) -> Json:
+    """Returns a notification about the run, which may concern a file."""
+    note: dict[str, Json] = {"level": level, "message": message(text)}
+    if file is not None:
+        note["locations"] = [{"physicalLocation": {"artifactLocation": {"uri": uri(str(file))}}}]
+    return note
 
 
 def log(

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from fencepost.checker.printing.page import Page, cells, padded
 from fencepost.checker.report.assurance import remarks, searched_whole
 from fencepost.checker.report.text import write_check, write_foot, write_verdict
-from fencepost.checker.report.whole_run import Whole
+from fencepost.checker.report.whole_run import Whole, refusal
 from fencepost.checker.run.judge import CheckResult
 from fencepost.checker.run.session import Refusal, SpecPlan
 from fencepost.checker.run.words import plural
@@ -94,7 +94,9 @@ class Report:
             page.blank()
             page.line((str(result.job.program.path), "title"))
             write_check(page, result, steps=self._detail.steps)
-        write_foot(page, whole.results, again, whole.versions, self._notes(whole))
+        write_foot(page, whole.results, again, whole.versions, self._notes(whole), whole.missing)
+        for spec in whole.refused:
+            page.words("", refusal(spec), 2, "bad")
         return page.text()
 
     def _notes(self, whole: Whole) -> str:

@@ -60,20 +60,30 @@ def write_check(page: Page, result: CheckResult, names: int = 0, *, steps: bool 
 
 
 def write_foot(
-    page: Page, results: Sequence[CheckResult], again: str, versions: str, notes: str = ""
+    page: Page,
+    results: Sequence[CheckResult],
+    again: str,
+    versions: str,
+    notes: str = "",
+    missing: Sequence[str] = (),
 ) -> None:
-    """Writes the summary of a run and the command that repeats it."""
+    """Writes the summary of a run and the command that repeats it. ``missing`` are phrases about
+    specs and checks without a result.
+    """
     wrong = [result for result in results if not result.as_expected]
     page.blank()
-    if len(results) > 1:
+    if len(results) > 1 or missing:
         every = plural(len(results), "check")
         if wrong:
-            page.line((f"{every}, {len(wrong)} not as expected", "bad"))
-        else:
-            page.line((f"{every}, all as expected", "good"))
+            every += f", {len(wrong)} not as expected"
+        elif results:
+            every += " as expected" if missing else ", all as expected"
+        page.line((", ".join([every, *missing]), "bad" if wrong or missing else "good"))
     if notes:
         page.words("", notes, 2, "dim")
-    page.line((f"{versions}, {runners([result.job for result in results])}; again: {again}", "dim"))
+    engines = runners([result.job for result in results])
+    used = ", ".join(filter(None, [versions, engines]))
+    page.line((f"{used}; again: {again}", "dim"))
     if len(results) > 1:
         # The unexpected results are repeated for readers who only look at the end.
         for result in wrong:

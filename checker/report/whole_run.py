@@ -9,20 +9,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 from fencepost.checker.outcome import NO_INITIAL_STATE, Finding, Outcome, Verdict
 from fencepost.checker.run.judge import UNCHECKED, CheckResult, verdict_met
-from fencepost.checker.run.session import SpecPlan, SpecResults
+from fencepost.checker.run.session import Refusal, RefusedSpec, SpecPlan, SpecResults
 from fencepost.checker.run.settings import Request
 from fencepost.checker.run.words import plural, resumed
 from fencepost.checker.trace.findings import goes_on, headline
 from fencepost.spec.core import ir
 from fencepost.spec.core.spelling import show
 from fencepost.spec.core.traverse import walk
-from fencepost.spec.records import dataclass
+from fencepost.spec.elaborate.claims.program import Check
+from fencepost.spec.records import dataclass, replace
 from fencepost.spec.text.library import is_file
-from fencepost.spec.text.problem import Problem, listing
-from fencepost.spec.text.source import Span
+from fencepost.spec.text.problem import Problem, listing, printable
+from fencepost.spec.text.source import Source, Span
 
 
 def within(result: CheckResult) -> tuple[str, ...]:
@@ -69,6 +71,15 @@ def _blocked(model: ir.Model, outcome: Outcome) -> dict[str, int]:
     return counts
 
 
+class NotRun(NamedTuple):
+    """A check that did not run, and the reason."""
+
+    check: Check
+    why: str
+    code: str = ""
+    """The code of the problem that prevented the check, or "" if there was no problem."""
+
+
 @dataclass(frozen=True, slots=True)
 class SpecRun:
     """A spec with its planned checks and their results."""
@@ -81,11 +92,25 @@ class SpecRun:
         """The path of the spec, as the user wrote it."""
         return self.plan.path
 
+    @property
+    def not_run(self) -> Iterator[NotRun]:
+        """The checks that did not run."""
+        for refusal in self.done.ended:
+            if isinstance(refusal, Refusal):
+                first = refusal.problems[0]
+                yield NotRun(refusal.job.check, first.message, first.code)
+        for job in self.done.left:
+            yield NotRun(job.check, "not run: the run was interrupted")
+        slow = {check.name: check for check in self.plan.program.runs}
+        for name in self.plan.left:
+            yield NotRun(slow[name], "slow: --slow runs it")
+
 
 @dataclass(frozen=True, slots=True)
 class Whole:
     """A whole run, with the request, the specs that can be checked, and the problems of the others.
 
+    ``problems`` includes those of the ``refused`` specs, and of checks that did not run.
     ``version`` is the version of Fencepost, and ``versions`` is a line that lists further versions.
     """
 
@@ -94,6 +119,7 @@ class Whole:
     problems: tuple[Problem, ...]
     version: str
     versions: str
+    refused: tuple[RefusedSpec, ...] = ()
     unchecked: tuple[Path, ...] = ()
     """The specs without checks (see `run.session.Specs`)."""
 
@@ -101,6 +127,45 @@ class Whole:
     def unusable(self) -> bool:
         """Whether at least one spec could not be checked."""
         return any(not problem.warning and problem.code != UNCHECKED for problem in self.problems)
+
+    @property
+    def other_errors(self) -> tuple[Problem, ...]:
+        """The errors that belong to no spec, such as the name of a check that no spec has."""
+        own = {problem for spec in self.refused for problem in spec.problems}
+        own |= {problem for spec in self.specs for problem in spec.done.problems}
+        return tuple(p for p in self.problems if p not in own and not p.warning)
+
+    @property
+    def placed_problems(self) -> tuple[Problem, ...]:
+        """The problems, for formats that show a problem in a file. If the problem of a spec has no
+        span, for example because the file is unreadable, its place is the start of the file.
+        """
+        starts = {
+            problem: Span(Source(str(spec.path), ""), 0, 0)
+            for spec in self.refused
+            for problem in spec.problems
+        }
+        return tuple(
+            replace(p, span=starts[p]) if p.span is None and p in starts else p
+            for p in self.problems
+        )
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """Phrases that count the specs and checks that should have run and did not."""
+        jobs = sum(len(spec.plan.jobs) for spec in self.specs) - len(self.results)
+        counts = [(len(self.refused), "spec could", "specs could", "be checked")]
+        counts.append((jobs, "check did", "checks did", "run"))
+        return tuple(
+            f"{count:,} {single if count == 1 else several} not {verb}"
+            for count, single, several, verb in counts
+            if count
+        )
+
+    @property
+    def has_summary(self) -> bool:
+        """Whether a text report ends with a summary. The errors of a single spec need none."""
+        return bool(self.results) or (bool(self.missing) and not self.request.single)
 
     @property
     def planned(self) -> int:
@@ -147,6 +212,16 @@ def warnings_of(plan: SpecPlan) -> Iterator[Problem]:
     yield from plan.program.warnings
     for job in plan.jobs:
         yield from job.model.warnings
+
+
+def refusal(spec: RefusedSpec) -> str:
+    """Returns a sentence with the first error of a spec that could not be checked."""
+    errors = [problem for problem in spec.problems if not problem.warning]
+    first = errors[0]
+    where = f"{first.span}: " if first.span is not None else ""
+    more = f" (and {plural(len(errors) - 1, 'more error')})" if errors[1:] else ""
+    message = printable(first.message)
+    return f"{spec.path} could not be checked: {where}error[{first.code}]: {message}{more}"
 
 
 def rule(result: CheckResult) -> str:

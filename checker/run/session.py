@@ -60,6 +60,14 @@ class Refusal:
 
 
 @dataclass(frozen=True, slots=True)
+class RefusedSpec:
+    """A spec that cannot be checked, with the reasons, which may be in a module that it imports."""
+
+    path: Path
+    problems: tuple[Problem, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class SpecResults:
     """The results of the checks of a spec, in the order of the file. ``left`` holds the checks that
     were not begun because of an interrupt.
@@ -98,11 +106,14 @@ def _for_checks(problem: Problem, names: Sequence[str]) -> Problem:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A resolved request. ``specs`` does not include specs that have a problem."""
+    """A resolved request. ``specs`` does not include specs that have a problem. These are in
+    ``refused``, and ``problems`` also includes their problems.
+    """
 
     request: Request
     specs: tuple[SpecPlan, ...]
     problems: tuple[Problem, ...]
+    refused: tuple[RefusedSpec, ...] = ()
     unchecked: tuple[Path, ...] = ()
     """The specs without checks (see `Specs`)."""
     crew: Crew | None = None
@@ -114,12 +125,14 @@ class Plan:
 class Specs(NamedTuple):
     """The specs of a request.
 
-    ``problems`` holds every problem in specs that cannot be used. ``unchecked`` holds the specs
-    that were found in folders, have no check, and are imported by no other spec of the request.
+    ``problems`` holds every problem, including those of the ``refused`` specs. ``unchecked`` holds
+    the specs that were found in folders, have no check, and are imported by no other spec of the
+    request.
     """
 
     programs: tuple[Program, ...]
     problems: tuple[Problem, ...]
+    refused: tuple[RefusedSpec, ...] = ()
     unchecked: tuple[Path, ...] = ()
 
 
@@ -128,6 +141,7 @@ def programs(request: Request) -> Specs:
     is named twice is loaded once.
     """
     loaded: dict[Path, Program] = {}
+    refused: dict[Path, RefusedSpec] = {}
     unchecked: dict[Path, Path] = {}
     imported: set[Path] = set()
     trees: Trees = {}
@@ -144,6 +158,7 @@ def programs(request: Request) -> Specs:
                     program = load(path, request.search, trees)
             except Rejected as rejected:
                 problems += rejected.problems
+                refused.setdefault(real(path), RefusedSpec(path, rejected.problems))
                 count += 1
                 continue
             imported |= program.files.files.keys() - {program.files.root}
@@ -160,7 +175,8 @@ def programs(request: Request) -> Specs:
     ]
     if alone and loaded:
         problems.append(_unchecked(alone, request.settings))
-    return Specs(tuple(loaded.values()), tuple(problems), tuple(alone))
+    specs, wrong = tuple(loaded.values()), tuple(refused.values())
+    return Specs(specs, tuple(problems), wrong, tuple(alone))
 
 
 def _unchecked(paths: Sequence[Path], settings: Settings) -> Problem:
@@ -233,8 +249,9 @@ def begun(request: Request) -> Plan:
 
 
 def _planned(request: Request, loaded: Specs, crew: Crew | None) -> Plan:
-    refused = list(loaded.problems)
-    refused += unknown_checks(request, loaded.programs)
+    problems = list(loaded.problems)
+    problems += unknown_checks(request, loaded.programs)
+    refused = list(loaded.refused)
     specs: list[SpecPlan] = []
     for program in loaded.programs:
         jobs: list[Job] = []
@@ -249,8 +266,11 @@ def _planned(request: Request, loaded: Specs, crew: Crew | None) -> Plan:
                 mistakes += rejected.problems
             if crew is not None:
                 crew.poll()
-        # A warning may explain the error.
-        refused += [*program.warnings, *mistakes] if mistakes else []
+        if mistakes:
+            # A warning may explain the error.
+            reasons = Rejected([*program.warnings, *mistakes]).problems
+            refused.append(RefusedSpec(program.path, reasons))
+            problems += reasons
         if not mistakes and (jobs or left):
             if crew is not None:
                 jobs = [_beside_others(job) for job in jobs]
@@ -258,7 +278,8 @@ def _planned(request: Request, loaded: Specs, crew: Crew | None) -> Plan:
                     engines.load_for_behaviours(engine)
                 crew.add(jobs)
             specs.append(SpecPlan(program, tuple(jobs), left))
-    return Plan(request, tuple(specs), Rejected(refused).problems, loaded.unchecked, crew)
+    every = Rejected(problems).problems
+    return Plan(request, tuple(specs), every, tuple(refused), loaded.unchecked, crew)
 
 
 def _beside_others(job: Job) -> Job:
@@ -294,7 +315,7 @@ def perform_all(
     started: Callable[[Job], None],
     progress: Callable[[Progress], None],
     ended: Callable[[CheckResult | Refusal], None],
-    useless: set[str],
+    useless: dict[str, tuple[Problem, ...]],
     run: Run | None = None,
     judged: Callable[[CheckResult], CheckResult] = lambda result: result,
 ) -> SpecResults:
@@ -302,20 +323,21 @@ def perform_all(
     process.
 
     If a check is interrupted, no further check runs. ``judged`` is applied to every result.
-    ``useless`` is the set of engines that are known not to run on this machine. Their checks are
-    skipped, and engines that turn out not to run here are added, so that each engine is reported
-    only once.
+    ``useless`` maps each engine that is known not to run on this machine to the reasons. Their
+    checks are refused without an attempt, and engines that turn out not to run here are added.
     """
     every: list[CheckResult | Refusal] = []
     for number, job in enumerate(spec.jobs, 1):
+        result: CheckResult | Refusal
         if job.engine in useless:
-            continue
-        started(job)
-        result: CheckResult | Refusal = (run or performed)(job, progress)
+            result = Refusal(job, useless[job.engine], everywhere=True)
+        else:
+            started(job)
+            result = (run or performed)(job, progress)
         if isinstance(result, CheckResult):
             result = judged(result)
         elif result.everywhere:
-            useless.add(job.engine)
+            useless[job.engine] = result.problems
         ended(result)
         every.append(result)
         if isinstance(result, CheckResult) and result.outcome.interrupted:
