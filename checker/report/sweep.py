@@ -11,7 +11,8 @@ from fencepost.checker.outcome import Verdict
 from fencepost.checker.printing.json_values import Json
 from fencepost.checker.printing.page import Page, cells, padded
 from fencepost.checker.run.judge import CheckResult
-from fencepost.checker.run.words import found
+from fencepost.checker.run.words import ended, found
+from fencepost.checker.trace.excerpts import place, quoted
 from fencepost.spec.records import dataclass
 from fencepost.spec.text.problem import printable
 
@@ -37,6 +38,19 @@ class Row:
     def verdict(self) -> str:
         """The verdict and the property that it is about."""
         return found(self.result.job.model, self.result.outcome)
+
+    @property
+    def reason(self) -> str:
+        """The failure or the limit that led to the verdict; "" if the verdict is complete."""
+        outcome, finding = self.result.outcome, self.result.finding
+        if outcome.verdict is Verdict.INCONCLUSIVE:
+            return ended(outcome.limit) if outcome.limit else self.result.explanation or ""
+        if finding is not None and finding.site is not None:
+            code = f"{finding.site.code}: " if outcome.verdict is Verdict.ERROR else ""
+            return f"{code}{finding.site.message} ({place(finding.site.span)})"
+        if finding is not None and outcome.verdict is Verdict.ASSUMPTION and finding.failing:
+            return f"`{quoted(finding.failing)}` is false ({place(finding.failing)})"
+        return ""
 
     @property
     def figures(self) -> tuple[int | None, int | None, int, float, float | None]:
@@ -82,7 +96,9 @@ def write_head(page: Page, values: Sequence[Mapping[str, str]]) -> None:
 
 
 def write_row(page: Page, values: Sequence[Mapping[str, str]], row: Row) -> None:
-    """Writes a row of the table. Its bar has one mark per doubling of the number of states."""
+    """Writes a row of the table, and the reason for its verdict below. The bar has one mark per
+    doubling of the number of states.
+    """
     names = [padded(printable(row.values[n]), width) for n, width in _widths(values).items()]
     states, generated, depth, seconds, growth = row.figures
     result = row.result
@@ -98,6 +114,8 @@ def write_row(page: Page, values: Sequence[Mapping[str, str]], row: Row) -> None
     bar = "#" * math.ceil(math.log2(states)) if states else ""
     lead = f"  {'  '.join(names)}  "
     page.line(lead, (padded(row.verdict, LONGEST_VERDICT), style), f"  {'  '.join(numbers)}  {bar}")
+    if row.reason:
+        page.words(" " * len(lead), row.reason, len(lead) + 2, "dim")
 
 
 def _widths(values: Sequence[Mapping[str, str]]) -> dict[str, int]:
@@ -113,10 +131,11 @@ def sweep_csv(rows: Sequence[Row]) -> str:
     """Returns the table as CSV with a header."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow([*rows[0].values, "verdict", "as_expected", *FIGURES] if rows else FIGURES)
+    columns = ("verdict", "as_expected", *FIGURES, "reason")
+    writer.writerow([*rows[0].values, *columns] if rows else columns)
     for row in rows:
         expected = str(row.result.as_expected).lower()
-        writer.writerow([*row.values.values(), row.verdict, expected, *row.figures])
+        writer.writerow([*row.values.values(), row.verdict, expected, *row.figures, row.reason])
     return text.getvalue()
 
 
@@ -132,6 +151,7 @@ def sweep_object(spec: str, check: str, rows: Sequence[Row], version: str) -> di
                 "verdict": row.verdict,
                 "as_expected": row.result.as_expected,
                 **dict[str, Json](zip(FIGURES, row.figures, strict=True)),
+                "reason": row.reason or None,
             }
             for row in rows
         ],

@@ -80,6 +80,44 @@ def test_a_violation_and_a_limit_have_no_growth(tmp_path: Path) -> None:
     assert (cut.code, cut.stdout.count("inconclusive")) == (3, 2)
 
 
+REASONS = """\
+const N: int = 1
+assume N < 6
+var x: 0..9 = 0
+action up:
+    require x < N
+    x += 1
+    assert x < 2 or N != 2
+    x = x + (if N == 3 then 0 // (2 - x) else 0)
+terminal: true
+invariant Low: x < 4 or N != 4
+check c:
+    expect ok
+"""
+
+
+def test_a_row_has_the_reason_for_its_verdict(tmp_path: Path) -> None:
+    words = ("--const", "N=1..6", "--max-states", "4")
+    verdicts = {
+        "ok": None,
+        "assertion": "the assertion is false (s.fence:7)",
+        "error": "F904: the divisor is zero (s.fence:8)",
+        "violated Low": None,
+        "inconclusive": "cut by --max-states 4",
+        "assumption": "`N < 6` is false (s.fence:2)",
+    }
+    shown = {
+        form: swept(tmp_path, *words, "--format", form, text=REASONS).stdout
+        for form in ("text", "csv", "json")
+    }
+    rows = [(row["verdict"], row["reason"]) for row in json.loads(shown["json"])["rows"]]
+    assert rows == [*verdicts.items()]
+    table = csv.DictReader(io.StringIO(shown["csv"]))
+    assert [(row["verdict"], row["reason"] or None) for row in table] == rows
+    lines = [line.strip() for line in shown["text"].splitlines()]
+    assert all(reason in lines for reason in verdicts.values() if reason)
+
+
 def test_text_has_a_bar(tmp_path: Path) -> None:
     ran = swept(tmp_path, "--const", "N=3..4")
     assert ran.code == 0
