@@ -92,7 +92,7 @@ def describe(title: str, progress: Progress) -> str:
     if progress.deciding is not None:
         return f"{title}: {_deciding(progress.deciding, progress)}"
     if not progress.counted:
-        return f"{title}: level {progress.level:,}, {size(progress.bytes)}"
+        return f"{title}: {_path(progress)}, {size(progress.bytes)}"
     if progress.runs is not None:
         return (
             f"{title}: {plural(progress.runs.runs, 'run')}, {plural(progress.runs.steps, 'step')}, "
@@ -105,6 +105,13 @@ def describe(title: str, progress: Progress) -> str:
         f"{progress.generated:,} generated, queue {progress.queue:,}, "
         f"{rate(progress.distinct, progress.seconds)}, {size(progress.bytes)}{remark}"
     )
+
+
+def _path(progress: Progress) -> str:
+    """Formats the length of the paths that an engine without states considers, as in
+    ``8 steps``.
+    """
+    return plural(max(progress.level - 1, 0), "step")
 
 
 def _left(progress: Progress) -> str:
@@ -147,7 +154,7 @@ def _deciding(deciding: Deciding, progress: Progress) -> str:
     counts = [(deciding.edges, "edge"), (deciding.components, "component")]
     parts = [plural(count, noun) for count, noun in counts if count]
     if not progress.counted:
-        parts = [f"level {progress.level:,}"]
+        parts = [_path(progress)]
     elif not deciding.edges:
         parts = [plural(progress.distinct, "state")]
     parts += [_time(progress.seconds), size(progress.bytes)]

@@ -146,6 +146,8 @@ def _verdict(
         return Verdict(message or f"ended with exit code {code}", False, None, texts)
     result = f"{row['verdict']} {row['property'] or ''}".strip()
     expected = "as expected" if row["as_expected"] else f"expected {row['expected']}"
-    counts = f"{row['distinct']:,} states, " if row["distinct"] is not None else ""
-    line = f"{result}, {expected}: {counts}depth {row['depth']}, {row['seconds']:.2f} s"
+    size = f"{row['depth'] - 1} steps"
+    if row["distinct"] is not None:
+        size = f"{row['distinct']:,} states, depth {row['depth']}"
+    line = f"{result}, {expected}: {size}, {row['seconds']:.2f} s"
     return Verdict(line, row["as_expected"], trace if trace.exists() else None, texts)

@@ -102,14 +102,15 @@ def took(statistics: Statistics) -> str:
 
 def figures(statistics: Statistics, *, brief: bool = False) -> str:
     """Formats the size of a search as ``22 distinct, 30 generated, depth 8, 0.01 s``, or as ``22
-    states, 0.01 s`` if ``brief``. Figures that were not counted are omitted.
+    states, 0.01 s`` if ``brief``. If states were not counted, formats the steps of the longest
+    path that was searched, as ``8 steps, 0.01 s``.
     """
     if brief and statistics.counted:
         return f"{plural(statistics.distinct, 'state')}, {took(statistics)}"
     if not statistics.counted and not statistics.depth:
         return took(statistics)
     if not statistics.counted:
-        return f"depth {statistics.depth:,}, {took(statistics)}"
+        return f"{plural(statistics.depth - 1, 'step')}, {took(statistics)}"
     orbits = ""
     if statistics.orbits is not None:
         orbits = f" in {plural(statistics.orbits, 'orbit')}"
@@ -224,7 +225,12 @@ def _write_around(page: Page, model: Model, finding: Finding, trace: TraceDocume
         write_read(page, trace)
 
 
-CURES = {"F907": "to make senders wait for room, add `or block` after the capacity"}
+CURES = {
+    "F907": (
+        "to make senders wait for room, add `or block` after the capacity; a sender that waits "
+        "forever can deadlock or violate a liveness property"
+    )
+}
 """Remedies for evaluation errors, by code."""
 
 

@@ -64,7 +64,7 @@ def test_the_decision_phase() -> None:
         assert describe("race", replace(PROGRESS, deciding=state)) == line
     bounded = replace(PROGRESS, counted=False, deciding=Deciding("property P", "lasso"))
     assert describe("race", bounded) == (
-        "race: deciding property P: building the lasso, level 3, 2 s, 5 MB"
+        "race: deciding property P: building the lasso, 2 steps, 2 s, 5 MB"
     )
 
 
