@@ -12,7 +12,7 @@ from fencepost.checker.estimate import estimated
 from fencepost.checker.outcome import Fact, Outcome, Verdict
 from fencepost.checker.run.job import Job
 from fencepost.checker.run.judge import CheckResult, Exit, counts_compared
-from fencepost.checker.run.words import ended, plural, resumed
+from fencepost.checker.run.words import ended, plural, resumed, unproved
 from fencepost.checker.temporal.verdict import expanded_levels
 from fencepost.checker.trace.excerpts import place, quoted
 from fencepost.spec.core import types
@@ -185,7 +185,7 @@ def _proofs(result: CheckResult) -> Iterator[Remark]:
         yield Remark("proved", message, routine=True, listed=True)
     for proof in proofs:
         if proof.reason is not None:
-            yield Remark("not proved", f"{proof.subject} ({proof.reason})")
+            yield Remark("not proved", f"{proof.subject} ({unproved(proof)})")
     if result.outcome.lemmas:
         yield Remark("lemmas found", "; ".join(result.outcome.lemmas), routine=True)
 

@@ -9,7 +9,7 @@ from typing import assert_never
 
 from fencepost.checker.outcome import Finding, Limit, Outcome, Verdict
 from fencepost.checker.run.job import Job
-from fencepost.checker.run.words import ended, expected, fitting, plural
+from fencepost.checker.run.words import ended, expected, fitting, plural, unproved
 from fencepost.spec.core.ir import Model
 from fencepost.spec.core.spelling import show
 from fencepost.spec.records import dataclass
@@ -137,9 +137,9 @@ def verdict_met(job: Job, outcome: Outcome) -> bool:
 
 
 def _cut(model: Model, outcome: Outcome) -> str:
-    unproved = [proof for proof in outcome.proofs if proof.reason is not None]
-    if unproved:
-        return "; ".join(f"{proof.subject} is not proved ({proof.reason})" for proof in unproved)
+    left = [proof for proof in outcome.proofs if proof.reason is not None]
+    if left:
+        return "; ".join(f"{proof.subject} is not proved ({unproved(proof)})" for proof in left)
     states, undecided = _amount(outcome), outcome.undecided
     if undecided is None:
         return f"the search was {ended(outcome.limit)} after {states}"

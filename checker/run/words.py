@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from fencepost.checker import engines
 from fencepost.checker.engines import ENGINES
-from fencepost.checker.outcome import INTERRUPTED, Fit, Limit, Outcome, Verdict
+from fencepost.checker.outcome import INTERRUPTED, Fit, Limit, Outcome, Proof, Verdict
 from fencepost.checker.run.job import Job
 from fencepost.spec.core.ir import Model
 from fencepost.spec.elaborate.claims.program import Check
@@ -42,6 +42,14 @@ def found(model: Model, outcome: Outcome) -> str:
     if outcome.verdict is Verdict.OK and outcome.limit is not None:
         return f"ok within {outcome.limit.number}"
     return outcome.verdict.value
+
+
+def unproved(proof: Proof) -> str:
+    """Returns the reason why a subject is not proved, and the error in which the counterexample
+    ends, if it ends in one.
+    """
+    site = None if proof.finding is None else proof.finding.site
+    return f"{proof.reason}" if site is None else f"{proof.reason}: {site.message}"
 
 
 def resumed(outcome: Outcome) -> str:

@@ -389,7 +389,7 @@ def _room(
     if option.block:
         return ir.Require(condition, context.guard("capacity", node.span), span=node.span)
     site = context.site(
-        "F907", node.span, f"{target.entity.name} is full: its capacity is {kind.capacity}"
+        "F907", node.span, f"channel {target.entity.name} is full: its capacity is {kind.capacity}"
     )
     return ir.Ensure(condition, site, span=node.span)
 

@@ -12,6 +12,7 @@ from tests.support.examples import EXAMPLES
 from fencepost.checker.engines import load
 from fencepost.checker.outcome import Outcome, Verdict
 from fencepost.checker.request import Limits, Request, Solving
+from fencepost.checker.run.words import unproved
 from fencepost.checker.symbolic.candidates import candidates, plausible
 from fencepost.spec.core.ir import Model
 
@@ -199,6 +200,13 @@ def test_guesses_are_distinct_core_conditions() -> None:
         guesses = candidates(model)
         assert len({guess.text for guess in guesses}) == len(guesses)
         plausible(model, (), guesses, lambda: None)
+
+
+def test_the_reason_names_the_error_of_the_counterexample() -> None:
+    outcome = prove(model_of("channel net: bool capacity 2\naction put: send true to net"))
+    reasons = {proof.subject: unproved(proof) for proof in outcome.proofs}
+    wanted = "not inductive: channel net is full: its capacity is 2"
+    assert reasons["no evaluation error"] == wanted
 
 
 def test_the_report(tmp_path: Path) -> None:
