@@ -13,7 +13,7 @@ from fencepost.spec.text.problem import Problem, Rejected
 
 def replace(path: Path, text: str) -> None:
     """Writes ``text`` to a temporary file in the same folder and renames it to ``path``. Keeps the
-    permissions.
+    permissions. Creates the folder if it does not exist.
 
     If ``path`` is a link, its target is replaced. Raises `Rejected` if the file cannot be written.
     """
@@ -24,6 +24,7 @@ def replace(path: Path, text: str) -> None:
             with path.open("a", encoding="utf-8") as device:
                 device.write(text)
             return
+        target.parent.mkdir(parents=True, exist_ok=True)
         handle, temporary = tempfile.mkstemp(prefix=f".{target.name[:40]}.", dir=target.parent)
         try:
             with os.fdopen(handle, "w", encoding="utf-8", newline="") as file:
@@ -45,16 +46,19 @@ def check_writable(path: Path) -> None:
     target = Path(os.path.realpath(path))
     if _is_device(path):
         return
+    folder = next(parent for parent in target.parents if os.path.lexists(parent))
     try:
-        with suppress(FileNotFoundError):
-            os.lstat(target)
+        # Names of folders that do not exist yet may be too long, too.
+        for tried in (target, *(folder / part for part in target.relative_to(folder).parts)):
+            with suppress(FileNotFoundError):
+                os.lstat(tried)
     except (OSError, ValueError) as error:
         raise cannot_write(path, _reason(error)) from None
     if is_folder(target):
         raise cannot_write(path, "it is a folder")
-    if not is_folder(target.parent):
-        raise cannot_write(path, f"there is no folder {target.parent}")
-    needed = [target.parent, *([target] if is_file(target) else [])]
+    if not is_folder(folder):
+        raise cannot_write(path, f"{folder} is not a folder")
+    needed = [folder, *([target] if is_file(target) else [])]
     if not all(os.access(path, os.W_OK) for path in needed):
         raise cannot_write(path, "permission denied")
 

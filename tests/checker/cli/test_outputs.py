@@ -157,13 +157,13 @@ FILES = {
 LONG = "n" * 300
 
 
-WRONG = ("/dev/full", LONG, "folder", "no/file", "s.fence/x")
+WRONG = ("/dev/full", LONG, "folder", f"no/{LONG}", "s.fence/x", "s.fence/x/y")
 
 
 @pytest.mark.parametrize(
     ("kind", "name"),
-    # An export creates its output folder.
-    [(k, n) for k in FILES for n in WRONG if k != "export" or n not in ("folder", "no/file")],
+    # The output of an export is a folder.
+    [(k, n) for k in FILES for n in WRONG if k != "export" or "/" not in n[1:] and n != "folder"],
 )
 def test_every_file_that_cannot_be_written(folder: Path, kind: str, name: str) -> None:
     (folder / "folder").mkdir()
@@ -173,7 +173,16 @@ def test_every_file_that_cannot_be_written(folder: Path, kind: str, name: str) -
     assert "error[F027]: cannot write " in ran.stderr
     assert "File exists" not in ran.stderr
     assert not list((folder / "folder").iterdir())
+    assert not (folder / "no").exists()
     assert not [path for path in folder.iterdir() if path.name.startswith(".")]
+
+
+@pytest.mark.parametrize("kind", FILES)
+def test_the_folder_of_a_file_is_created(folder: Path, kind: str) -> None:
+    words = [word.replace("@", "new/folder/file") for word in FILES[kind]]
+    ran = run(*words, folder=folder)
+    assert "error" not in ran.stderr
+    assert (folder / "new" / "folder" / "file").exists()
 
 
 NAMED = {

@@ -166,7 +166,10 @@ def test_a_failing_step_is_saved_too(explore: Explore, tmp_path: Path) -> None:
         ("is", "error[F021]: a condition is missing, as in: is x > 3\n"),
         ("goto", "error[F021]: a condition is missing, as in: is x > 3\n"),
         ("save", "error[F021]: a file is missing, as in: save walk.itf.json\n"),
-        ("save no/such/file", "error[F027]: cannot write no/such/file: there is no folder"),
+        (
+            "save faults.fence/y",
+            "error[F027]: cannot write faults.fence/y: Not a directory",
+        ),
         (
             "is Client.tld > 0",
             'error[F201]: role Client has no variable "tld"; did you mean "told"?',
