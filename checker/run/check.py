@@ -11,7 +11,7 @@ from pathlib import Path
 from fencepost.checker import engines
 from fencepost.checker.engines import ENGINES, visits_states
 from fencepost.checker.options import OPTIONS, first, flags
-from fencepost.checker.outcome import Outcome, Verdict
+from fencepost.checker.outcome import INTERRUPTED, Fact, Outcome, Verdict
 from fencepost.checker.regions import search as regions
 from fencepost.checker.request import (
     Cluster,
@@ -45,6 +45,11 @@ FOR_COMPARED = flags("settings.cluster") | flags("settings.limits.solving")
 """The options that may be meant for an engine that the check is compared with, even if the check's
 own engine ignores them.
 """
+NOT_SAVED = Fact(
+    "The search was not saved. With --checkpoint DIR, an interrupted search is saved in DIR, and "
+    "--resume DIR continues it."
+)
+"""The note on an interrupted search."""
 A_LOOK = 20_000
 """A search of this many states is enough to estimate the total."""
 
@@ -257,8 +262,13 @@ def perform(job: Job, progress: Callable[[Progress], None]) -> CheckResult:
 
 
 def _noted(job: Job, outcome: Outcome) -> Outcome:
-    """Adds a note if the model has symmetric types and the engine did not use them."""
+    """Adds a note if the search was interrupted and could have been saved, or if the model has
+    symmetric types and the engine did not use them.
+    """
     entry = ENGINES[job.engine]
+    savable = "--checkpoint" in entry.options and not job.model.symbols
+    if outcome.cut == INTERRUPTED and savable and job.settings.saving is None:
+        outcome = replace(outcome, notes=(*outcome.notes, NOT_SAVED))
     if not entry.visits_states or outcome.verdict is Verdict.ASSUMPTION:
         return outcome
     note = note_in_full(job.request(ignored), "--no-symmetry" in entry.options)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import field, replace
 from pathlib import Path
 from typing import Any
 
@@ -106,6 +106,12 @@ def _saving(
 
 
 def command_line(request: Request) -> str:
-    """Returns the command line that repeats a request."""
+    """Returns the command line that repeats a request. A search that was saved is resumed, since
+    another search cannot be saved in its folder.
+    """
+    settings = request.settings
+    if settings.saving is not None and settings.saving.checkpoint:
+        saving = replace(settings.saving, resumed=True)
+        request = replace(request, settings=replace(settings, saving=saving))
     words = ["fencepost", "check", *(short_name(spec) for spec in request.specs)]
     return shlex.join([*words, *options.repeated(options.given(request, DEFAULT))])

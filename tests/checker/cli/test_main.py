@@ -384,6 +384,8 @@ def test_an_interrupt_reports_the_coverage_so_far(
     assert counted is not None
     assert int(counted[1].replace(",", "")) > 1
     assert "levels, then interrupted: later levels are unknown" in stdout
+    note = "The search was not saved. With --checkpoint DIR, an interrupted search is saved in DIR"
+    assert (note in " ".join(stdout.split())) == ("--checkpoint" in ENGINES[engine].options)
 
 
 @pytest.mark.parametrize("engine", [engine for engine in ENGINES if engine != "spark"])

@@ -163,7 +163,7 @@ WRONG = ("/dev/full", LONG, "folder", f"no/{LONG}", "s.fence/x", "s.fence/x/y")
 @pytest.mark.parametrize(
     ("kind", "name"),
     # The output of an export is a folder.
-    [(k, n) for k in FILES for n in WRONG if k != "export" or "/" not in n[1:] and n != "folder"],
+    [(k, n) for k in FILES for n in WRONG if k != "export" or ("/" not in n[1:] and n != "folder")],
 )
 def test_every_file_that_cannot_be_written(folder: Path, kind: str, name: str) -> None:
     (folder / "folder").mkdir()

@@ -219,7 +219,7 @@ def test_the_command(tmp_path: Path) -> None:
     ran = run(*words, "--checkpoint", "saved", "--depth", "6", folder=tmp_path)
     assert ran.code == 3
     assert "The search is saved in saved/two_phase_commit-five up to level 7." in ran.stdout
-    assert "--depth 6 --workers 2 --checkpoint saved" in ran.stdout
+    assert "--depth 6 --workers 2 --resume saved" in ran.stdout
     for extra, message in (
         (("--checkpoint", "saved"), "cannot be used: there already is one"),
         (("--resume", "nowhere"), "cannot be used: there is no such folder"),
