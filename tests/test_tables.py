@@ -1,7 +1,7 @@
 """Tables over a fixed set of keys have a row for each key.
 
 The tables are the mappings in all modules whose keys are the members of an enum or, according to
-their annotation, the words of a literal type.
+their annotation, the words of a literal type or the classes of a union.
 """
 
 from __future__ import annotations
@@ -72,6 +72,9 @@ def _keys(table: Mapping[Any, object], annotation: object) -> frozenset[object]:
     kind = next(iter(get_args(annotation)), None)
     if get_origin(kind) is Literal:
         return frozenset(get_args(kind))
+    if get_origin(kind) is type:
+        (union,) = get_args(kind)
+        return frozenset(get_args(union))
     kinds: set[type[object]] = {type(key) for key in table}
     if len(kinds) == 1 and issubclass(enum := kinds.pop(), Enum):
         return frozenset(member.name for member in enum)

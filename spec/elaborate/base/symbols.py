@@ -7,17 +7,18 @@ cycles are detected.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import field
 from enum import Enum as PythonEnum
 from pathlib import Path
-from typing import TypeAlias, assert_never
+from typing import TypeAlias
 
 from fencepost.spec.core import ir
 from fencepost.spec.core.traverse import walk
 from fencepost.spec.core.types import Type, Value
 from fencepost.spec.records import dataclass
 from fencepost.spec.syntax import nodes as syntax
+from fencepost.spec.text.problem import Note
 from fencepost.spec.text.source import Span
 
 
@@ -30,16 +31,33 @@ class Pending(PythonEnum):
 
 
 @dataclass(slots=True, eq=False)
-class ConstEntity:
+class Named:
+    """The base of all entities. ``span`` is the name in the declaration."""
+
+    name: str
+    span: Span
+
+    @property
+    def note(self) -> Note:
+        """A note that points to the declaration."""
+        return self.span, f'"{self.name}" is declared here'
+
+
+@dataclass(slots=True, eq=False)
+class Owned(Named):
+    """An entity that belongs to a module."""
+
+    module: Instance
+
+
+@dataclass(slots=True, eq=False)
+class ConstEntity(Owned):
     """A constant. ``override`` is an expression that replaces its value; it comes from an import, a
     check or the command line.
 
     A symbolic constant without an override has the number ``symbol`` and no value.
     """
 
-    name: str
-    span: Span
-    module: Instance
     decl: syntax.Const | syntax.Param
     override: tuple[syntax.Expr, Instance] | None = None
     state: Pending = Pending.NEW
@@ -49,12 +67,9 @@ class ConstEntity:
 
 
 @dataclass(slots=True, eq=False)
-class TypeEntity:
+class TypeEntity(Owned):
     """A named type. Each member of an enum or union also has a `MemberEntity`."""
 
-    name: str
-    span: Span
-    module: Instance
     decl: (
         syntax.TypeDecl
         | syntax.EnumDecl
@@ -68,24 +83,19 @@ class TypeEntity:
 
 
 @dataclass(slots=True, eq=False)
-class MemberEntity:
+class MemberEntity(Named):
     """Member number ``index`` of an enum or union."""
 
-    name: str
-    span: Span
     owner: TypeEntity
     index: int
 
 
 @dataclass(slots=True, eq=False)
-class VariableEntity:
+class VariableEntity(Owned):
     """A state variable. ``type`` is the declared type. In a role family, this is the type of one
     process's variable.
     """
 
-    name: str
-    span: Span
-    module: Instance
     decl: syntax.VarDecl
     role: RoleEntity | None
     index: int | None = None
@@ -93,15 +103,12 @@ class VariableEntity:
 
 
 @dataclass(slots=True, eq=False)
-class ChannelEntity:
+class ChannelEntity(Owned):
     """A channel. A ``param channel`` is replaced by the channel that the importer passes for it.
 
     ``looked_at`` says whether some expression reads the channel's content.
     """
 
-    name: str
-    span: Span
-    module: Instance
     decl: syntax.ChannelDecl
     index: int | None = None
     message: Type | None = None
@@ -112,26 +119,20 @@ class ChannelEntity:
 
 
 @dataclass(slots=True, eq=False)
-class RoleEntity:
+class RoleEntity(Owned):
     """A role and the names declared in it. ``index_type`` is None for a single process."""
 
-    name: str
-    span: Span
-    module: Instance
     decl: syntax.RoleDecl
     index_type: Type | None = None
     names: dict[str, Entity] = field(default_factory=dict[str, "Entity"])
 
 
 @dataclass(slots=True, eq=False)
-class ActionEntity:
+class ActionEntity(Owned):
     """An action. ``index`` is its number in the model. ``parameters`` holds the element types of
     its parameters' domains once they are known.
     """
 
-    name: str
-    span: Span
-    module: Instance
     decl: syntax.ActionDecl
     role: RoleEntity | None
     index: int | None = None
@@ -139,57 +140,43 @@ class ActionEntity:
 
 
 @dataclass(slots=True, eq=False)
-class DefEntity:
+class DefEntity(Owned):
     """A pure function, expanded at each call."""
 
-    name: str
-    span: Span
-    module: Instance
     decl: syntax.DefDecl
     role: RoleEntity | None
     used: bool = False
 
 
 @dataclass(slots=True, eq=False)
-class ProcedureEntity:
+class ProcedureEntity(Owned):
     """A procedure, expanded at each call."""
 
-    name: str
-    span: Span
-    module: Instance
     decl: syntax.ProcedureDecl
     role: RoleEntity | None
     used: bool = False
 
 
 @dataclass(slots=True, eq=False)
-class PropertyEntity:
+class PropertyEntity(Owned):
     """A named property."""
 
-    name: str
-    span: Span
-    module: Instance
     decl: syntax.PropertyDecl | syntax.RefinementDecl
     role: RoleEntity | None
 
 
 @dataclass(slots=True, eq=False)
-class ModuleEntity:
+class ModuleEntity(Named):
     """An imported module under its alias."""
 
-    name: str
-    span: Span
     instance: Instance
 
 
 @dataclass(slots=True, eq=False)
-class BrokenEntity:
+class BrokenEntity(Named):
     """A name whose declaration is wrong. The declaration has been reported, so uses of the name are
     not.
     """
-
-    name: str
-    span: Span
 
 
 Entity: TypeAlias = (
@@ -202,33 +189,24 @@ def kind_of(entity: Entity) -> str:
     """Returns the kind of an entity in the words of the language, such as "a constant" or "an
     action".
     """
-    match entity:
-        case ConstEntity():
-            return "a constant"
-        case TypeEntity():
-            return "a type"
-        case MemberEntity():
-            return f"a member of {entity.owner.name}"
-        case VariableEntity():
-            return "a variable"
-        case ChannelEntity():
-            return "a channel"
-        case RoleEntity():
-            return "a role"
-        case ActionEntity():
-            return "an action"
-        case DefEntity():
-            return "a def"
-        case ProcedureEntity():
-            return "a procedure"
-        case PropertyEntity():
-            return "a property"
-        case ModuleEntity():
-            return "a module"
-        case BrokenEntity():
-            return "a declaration"
-        case _:
-            assert_never(entity)
+    kind = _KINDS[type(entity)]
+    return f"{kind} of {entity.owner.name}" if isinstance(entity, MemberEntity) else kind
+
+
+_KINDS: Mapping[type[Entity], str] = {
+    ConstEntity: "a constant",
+    TypeEntity: "a type",
+    MemberEntity: "a member",
+    VariableEntity: "a variable",
+    ChannelEntity: "a channel",
+    RoleEntity: "a role",
+    ActionEntity: "an action",
+    DefEntity: "a def",
+    ProcedureEntity: "a procedure",
+    PropertyEntity: "a property",
+    ModuleEntity: "a module",
+    BrokenEntity: "a declaration",
+}
 
 
 @dataclass(slots=True, eq=False)

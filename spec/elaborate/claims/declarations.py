@@ -5,9 +5,9 @@ hide others.
 from __future__ import annotations
 
 from collections import ChainMap
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import assert_never
+from typing import get_args
 
 from fencepost.spec.elaborate.base.built_in import FUNCTION_WORDS, TYPE_WORDS, VALUE_WORDS
 from fencepost.spec.elaborate.base.context import Elaboration, hiding, reserved
@@ -53,84 +53,18 @@ class Gathering:
             if other is not None:
                 self._twice(name, known[0].span, other.span)
 
-    def _entity(self, node: syntax.Declaration) -> Entity | None:
-        module = self.instance
-        match node:
-            case syntax.Const(name=name):
-                return ConstEntity(name.text, name.span, module, node)
-            case syntax.Param(name=name, kind="const"):
-                return ConstEntity(name.text, name.span, module, node)
-            case syntax.Param(name=name, kind="type"):
-                return TypeEntity(name.text, name.span, module, node)
-            case syntax.Param(name=name):
-                # The importer replaces this entity by one of its channels.
-                return BrokenEntity(name.text, name.span)
-            case (
-                syntax.TypeDecl(name=name)
-                | syntax.EnumDecl(name=name)
-                | syntax.RecordDecl(name=name)
-                | syntax.UnionDecl(name=name)
-                | syntax.SymmetricType(name=name)
-            ):
-                return TypeEntity(name.text, name.span, module, node)
-            case syntax.ChannelDecl(name=name):
-                return ChannelEntity(name.text, name.span, module, node)
-            case syntax.RoleDecl(name=name):
-                return RoleEntity(name.text, name.span, module, node)
-            case (
-                syntax.VarDecl()
-                | syntax.ActionDecl()
-                | syntax.DefDecl()
-                | syntax.ProcedureDecl()
-                | syntax.PropertyDecl()
-            ):
-                return self._member(node, None)
-            case syntax.RefinementDecl(name=name):
-                return PropertyEntity(name.text, name.span, module, node, None)
-            case (
-                syntax.Import()
-                | syntax.Assume()
-                | syntax.Initially()
-                | syntax.CheckDecl()
-                | syntax.ScenarioDecl()
-            ):
-                return None
-            case (
-                syntax.RecordingDecl()
-                | syntax.EventDecl()
-                | syntax.ShowsDecl()
-                | syntax.InputDecl()
-                | syntax.DropDecl()
-                | syntax.HiddenDecl()
-                | syntax.TolerateDecl()
-                | syntax.UnderWayDecl()
-            ):
-                # Names in a recording are separate from those of the module.
-                return None
-            case _:
-                assert_never(node)
-
-    def _member(self, node: syntax.RoleMember, role: RoleEntity | None) -> Entity | None:
-        module = self.instance
-        match node:
-            case syntax.VarDecl(name=name):
-                return VariableEntity(name.text, name.span, module, node, role)
-            case syntax.ActionDecl(name=name):
-                return ActionEntity(name.text, name.span, module, node, role)
-            case syntax.DefDecl(name=name):
-                return DefEntity(name.text, name.span, module, node, role)
-            case syntax.ProcedureDecl(name=name):
-                return ProcedureEntity(name.text, name.span, module, node, role)
-            case syntax.PropertyDecl(name=name):
-                if name is None:
-                    return None
-                return PropertyEntity(name.text, name.span, module, node, role)
-            case _:
-                assert_never(node)
+    def _entity(self, node: syntax.Declaration, role: RoleEntity | None = None) -> Entity | None:
+        """Returns the entity that a declaration introduces, or None if it introduces none."""
+        name: syntax.Name | None = getattr(node, "name", None)
+        make = _ENTITIES[type(node)]
+        if name is None or make is None:
+            return None
+        owner = (role,) if isinstance(node, syntax.RoleMember | syntax.RefinementDecl) else ()
+        return make(name.text, name.span, self.instance, node, *owner)
 
     def _role(self, role: RoleEntity) -> None:
         for node in role.decl.members:
-            entity = self._member(node, role)
+            entity = self._entity(node, role)
             if entity is not None:
                 self._enter(role.names, entity)
 
@@ -163,6 +97,44 @@ class Gathering:
         self.work.report(
             "F202", second, f'"{name}" is declared twice', (first, "first declared here")
         )
+
+
+def _parameter(name: str, span: Span, module: Instance, node: syntax.Param) -> Entity:
+    match node.kind:
+        case "const":
+            return ConstEntity(name, span, module, node)
+        case "type":
+            return TypeEntity(name, span, module, node)
+        case "channel":
+            # The importer replaces this entity by one of its channels.
+            return BrokenEntity(name, span)
+
+
+_ENTITIES: Mapping[type[syntax.Declaration], Callable[..., Entity] | None] = {
+    syntax.Const: ConstEntity,
+    syntax.Param: _parameter,
+    syntax.TypeDecl: TypeEntity,
+    syntax.EnumDecl: TypeEntity,
+    syntax.RecordDecl: TypeEntity,
+    syntax.UnionDecl: TypeEntity,
+    syntax.SymmetricType: TypeEntity,
+    syntax.ChannelDecl: ChannelEntity,
+    syntax.RoleDecl: RoleEntity,
+    syntax.VarDecl: VariableEntity,
+    syntax.ActionDecl: ActionEntity,
+    syntax.DefDecl: DefEntity,
+    syntax.ProcedureDecl: ProcedureEntity,
+    syntax.PropertyDecl: PropertyEntity,
+    syntax.RefinementDecl: PropertyEntity,
+    syntax.Import: None,
+    syntax.Assume: None,
+    syntax.Initially: None,
+    syntax.CheckDecl: None,
+    syntax.ScenarioDecl: None,
+    # Names in a recording are separate from those of the module.
+    **dict.fromkeys(get_args(syntax.RecordingPart), None),
+}
+"""Maps each kind of declaration to the constructor of its entity."""
 
 
 def member_names(node: syntax.Declaration) -> tuple[syntax.Name, ...]:
