@@ -28,7 +28,14 @@ from fencepost.spec.elaborate.base.symbols import (
 from fencepost.spec.elaborate.types.arguments import wrong_number
 from fencepost.spec.elaborate.types.bidirectional import open_ended
 from fencepost.spec.elaborate.types.narrowing import mentions, reading
-from fencepost.spec.elaborate.types.partiality import bound, coerced, in_bounds, number, size
+from fencepost.spec.elaborate.types.partiality import (
+    bound,
+    coerced,
+    guarded,
+    in_bounds,
+    number,
+    size,
+)
 from fencepost.spec.elaborate.types.type_expressions import module_member
 from fencepost.spec.elaborate.values import arithmetic
 from fencepost.spec.elaborate.values.fields import field_index, no_index
@@ -163,8 +170,7 @@ def _shrunk(
         place = ir.Arithmetic(last, Operator.SUBTRACT, size(target.read), number(1), span=span)
     removed = ir.RemoveAt(kind, target.read, place, span=span)
     nonempty = ir.Less(number(0), size(target.read), span=span)
-    expr = ir.Demand(kind, nonempty, site, removed, span=span)
-    return _store(context, target, Operand(expr), span, span)
+    return _store(context, target, Operand(guarded(nonempty, site, removed)), span, span)
 
 
 def _with_element(
@@ -243,7 +249,7 @@ def _added(
     room: ir.Expr = ir.Less(size(target.read), number(kind.capacity), span=span)
     if isinstance(kind, Set):
         room = ir.Or((ir.Contains(target.read, element), room), span=span)
-    return ir.Demand(kind, room, site, added, span=span)
+    return guarded(room, site, added)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ the body of a `Demand` for its precondition. An operation on literals is evaluat
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from fencepost.spec.core import ir
 from fencepost.spec.core.operators import Operator
@@ -44,6 +44,28 @@ def bound(context: Context, expr: ir.Expr, build: Callable[[ir.Expr], ir.Expr]) 
     slot = context.work.slot()
     body = build(ir.Local(expr.type, slot, span=expr.span))
     return ir.Let(body.type, slot, expr, body, span=body.span)
+
+
+def bound_pair(
+    context: Context, left: ir.Expr, right: ir.Expr, build: Callable[[ir.Expr, ir.Expr], ir.Expr]
+) -> ir.Expr:
+    """Like `bound`, for two expressions, of which ``left`` is evaluated first."""
+    return bound(context, left, lambda a: bound(context, right, lambda b: build(a, b)))
+
+
+def bound_all(
+    context: Context, exprs: Sequence[ir.Expr], build: Callable[[Sequence[ir.Expr]], ir.Expr]
+) -> ir.Expr:
+    """Like `bound`, for any number of expressions, which are evaluated in order."""
+    if not exprs:
+        return build(())
+    first, *rest = exprs
+    return bound(context, first, lambda a: bound_all(context, rest, lambda b: build((a, *b))))
+
+
+def guarded(condition: ir.Expr, site: int, body: ir.Expr) -> ir.Expr:
+    """Returns ``body`` if ``condition`` holds; otherwise that is the evaluation error ``site``."""
+    return ir.Demand(body.type, condition, site, body, span=body.span)
 
 
 def settled(expr: ir.Expr, *operands: ir.Expr) -> ir.Expr:
@@ -159,13 +181,18 @@ def _fitted(context: Context, expr: ir.Expr, target: Type, span: Span, holds: st
         return ir.Convert(target, expr, span=span)
     code = "F901" if isinstance(target, Int) else "F902"
     site = context.site(code, span, f"{holds}, but this value does not fit")
-    return bound(
-        context,
-        expr,
-        lambda value: ir.Demand(
-            target, ir.Fits(value, target), site, ir.Convert(target, value, span=span), span=span
-        ),
-    )
+    return narrowed(context, expr, target, site, span)
+
+
+def narrowed(context: Context, expr: ir.Expr, target: Type, site: int, span: Span) -> ir.Expr:
+    """Converts ``expr`` to ``target``; a value that does not fit is the evaluation error
+    ``site``.
+    """
+
+    def build(value: ir.Expr) -> ir.Expr:
+        return guarded(ir.Fits(value, target), site, ir.Convert(target, value, span=span))
+
+    return bound(context, expr, build)
 
 
 def unified(
@@ -236,17 +263,11 @@ def element_at(context: Context, sequence: ir.Expr, index: ir.Expr, span: Span) 
     assert isinstance(sequence.type, Seq)
     element = sequence.type.element
     site = context.site("F903", span, "the index is outside the sequence")
-    return bound(
-        context,
-        sequence,
-        lambda s: bound(
-            context,
-            index,
-            lambda i: ir.Demand(
-                element, in_bounds(s, i), site, ir.At(element, s, i, span=span), span=span
-            ),
-        ),
-    )
+
+    def build(s: ir.Expr, i: ir.Expr) -> ir.Expr:
+        return guarded(in_bounds(s, i), site, ir.At(element, s, i, span=span))
+
+    return bound_pair(context, sequence, index, build)
 
 
 def end_of(context: Context, sequence: ir.Expr, first: bool, span: Span) -> ir.Expr:
@@ -263,7 +284,7 @@ def end_of(context: Context, sequence: ir.Expr, first: bool, span: Span) -> ir.E
             kind = Int(length.type.low - 1, length.type.high - 1)
             index = ir.Arithmetic(kind, Operator.SUBTRACT, length, number(1))
         nonempty = ir.Less(number(0), length)
-        return ir.Demand(element, nonempty, site, ir.At(element, s, index, span=span), span=span)
+        return guarded(nonempty, site, ir.At(element, s, index, span=span))
 
     return bound(context, sequence, build)
 
@@ -272,13 +293,11 @@ def content(context: Context, option: ir.Expr, span: Span, site: int) -> ir.Expr
     """Unwraps ``option``. If it is none, that is the evaluation error ``site``."""
     assert isinstance(option.type, Option)
     element = option.type.element
-    return bound(
-        context,
-        option,
-        lambda o: ir.Demand(
-            element, ir.IsSome(o), site, ir.Content(element, o, span=span), span=span
-        ),
-    )
+
+    def build(o: ir.Expr) -> ir.Expr:
+        return guarded(ir.IsSome(o), site, ir.Content(element, o, span=span))
+
+    return bound(context, option, build)
 
 
 def quotient(
@@ -294,22 +313,12 @@ def quotient(
         expr: ir.Expr = ir.Arithmetic(kind, operator, left.expr, right.expr, span=span)
         return Operand(settled(expr, left.expr, right.expr), ghost)
     site = context.site("F904", span, "the divisor is zero")
-    expr = bound(
-        context,
-        left.expr,
-        lambda a: bound(
-            context,
-            right.expr,
-            lambda b: ir.Demand(
-                kind,
-                ir.Not(ir.Equal(b, zero)),
-                site,
-                ir.Arithmetic(kind, operator, a, b, span=span),
-                span=span,
-            ),
-        ),
-    )
-    return Operand(expr, ghost)
+
+    def build(a: ir.Expr, b: ir.Expr) -> ir.Expr:
+        nonzero = ir.Not(ir.Equal(b, zero))
+        return guarded(nonzero, site, ir.Arithmetic(kind, operator, a, b, span=span))
+
+    return Operand(bound_pair(context, left.expr, right.expr, build), ghost)
 
 
 def in_64_bits(context: Context, low: int, high: int, span: Span) -> Int | None:

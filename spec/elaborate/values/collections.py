@@ -28,7 +28,7 @@ from fencepost.spec.elaborate.base.size_checks import map_type
 from fencepost.spec.elaborate.base.symbols import Ghost, Operand
 from fencepost.spec.elaborate.types.bidirectional import Need, need, wanted_of
 from fencepost.spec.elaborate.types.narrowing import when
-from fencepost.spec.elaborate.types.partiality import bound, coerced, content, settled, widened
+from fencepost.spec.elaborate.types.partiality import bound_all, coerced, content, settled, widened
 from fencepost.spec.elaborate.values.boolean import truth
 from fencepost.spec.records import dataclass
 from fencepost.spec.syntax import nodes as syntax
@@ -450,13 +450,11 @@ def _built(
     slot = context.work.slot()
     key_local = ir.Local(kind.key, slot, span=span)
 
-    def build(values: tuple[ir.Expr, ...]) -> ir.Expr:
-        if len(values) < len(operands):
-            return bound(context, operands[len(values)].expr, lambda value: build((*values, value)))
+    def build(values: Sequence[ir.Expr]) -> ir.Expr:
         chosen = values[-1]
         for key, value in zip(reversed(keys[:-1]), reversed(values[:-1]), strict=True):
             test = ir.Equal(key_local, key, span=span)
             chosen = ir.Conditional(kind.value, test, value, chosen, span=span)
         return settled(ir.BuildMap(kind, slot, chosen, span=span), *values)
 
-    return build(())
+    return bound_all(context, [operand.expr for operand in operands], build)

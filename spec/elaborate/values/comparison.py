@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from fencepost.spec.core import ir
 from fencepost.spec.core.type_relations import element_of, join, same_shape, set_type
 from fencepost.spec.core.types import Integer, Option, Set, Union, describe
@@ -10,7 +12,14 @@ from fencepost.spec.elaborate.base.ghosts import comparing
 from fencepost.spec.elaborate.base.symbols import Operand
 from fencepost.spec.elaborate.types.bidirectional import open_ended, pair
 from fencepost.spec.elaborate.types.members import member_of
-from fencepost.spec.elaborate.types.partiality import bound, settled, unified, widened
+from fencepost.spec.elaborate.types.partiality import (
+    bound,
+    bound_all,
+    bound_pair,
+    settled,
+    unified,
+    widened,
+)
 from fencepost.spec.elaborate.values.collections import elements, no_collection
 from fencepost.spec.syntax import nodes as syntax
 from fencepost.spec.text.source import Span
@@ -87,8 +96,7 @@ def _sets(context: Context, sign: str, left: ir.Expr, right: ir.Expr, span: Span
 
     if sign == "<=":
         return settled(compared(left, right), left, right)
-    comparison = bound(context, left, lambda a: bound(context, right, lambda b: compared(a, b)))
-    return settled(comparison, left, right)
+    return settled(bound_pair(context, left, right, compared), left, right)
 
 
 def subset(small: ir.Expr, large: ir.Expr, span: Span) -> ir.Expr:
@@ -139,17 +147,12 @@ def contains(context: Context, element: ir.Expr, collection: ir.Expr, span: Span
     if isinstance(element.type, Option) and not isinstance(inner, Option):
         # None is not an element of a collection of plain values.
         kind = element.type.element
-        return bound(
-            context,
-            element,
-            lambda option: ir.And(
-                (
-                    ir.IsSome(option, span=span),
-                    contains(context, ir.Content(kind, option, span=span), collection, span),
-                ),
-                span=span,
-            ),
-        )
+
+        def build(option: ir.Expr) -> ir.Expr:
+            inside = contains(context, ir.Content(kind, option, span=span), collection, span)
+            return ir.And((ir.IsSome(option, span=span), inside), span=span)
+
+        return bound(context, element, build)
     if isinstance(inner, Option) and not isinstance(element.type, Option):
         element = widened(Operand(element), Option(element.type)).expr
     if isinstance(collection, ir.Universe) and same_shape(element.type, inner):
@@ -165,20 +168,13 @@ def contains(context: Context, element: ir.Expr, collection: ir.Expr, span: Span
 
 
 def _between(context: Context, element: ir.Expr, ends: ir.Interval, span: Span) -> ir.Expr:
-    def tests(e: ir.Expr, low: ir.Expr, high: ir.Expr) -> ir.Expr:
+    def tests(values: Sequence[ir.Expr]) -> ir.Expr:
+        e, low, high = values
         above = ir.Less(low, e, or_equal=True, span=span)
         return ir.And((above, ir.Less(e, high, or_equal=True, span=span)), span=span)
 
     # Both ends are evaluated before any comparison, as they would be if the set were built.
-    return bound(
-        context,
-        element,
-        lambda e: bound(
-            context,
-            ends.low,
-            lambda low: bound(context, ends.high, lambda high: tests(e, low, high)),
-        ),
-    )
+    return bound_all(context, (element, ends.low, ends.high), tests)
 
 
 def _one_of(context: Context, element: ir.Expr, values: list[ir.Literal], span: Span) -> ir.Expr:

@@ -18,7 +18,7 @@ from fencepost.spec.elaborate.base.symbols import (
     RoleEntity,
 )
 from fencepost.spec.elaborate.types.arguments import named, wrong_number
-from fencepost.spec.elaborate.types.partiality import bound, same_kind, settled, widened
+from fencepost.spec.elaborate.types.partiality import bound_all, same_kind, settled, widened
 from fencepost.spec.elaborate.values.roles import denoted, process, through
 from fencepost.spec.syntax import nodes as syntax
 from fencepost.spec.text.problem import Note, suggestion
@@ -193,9 +193,7 @@ def _chosen(
     never chosen. ``role_index`` is the index type of the role if any of its processes may act.
     """
 
-    def built(values: list[ir.Expr]) -> ir.Expr:
-        if len(values) < len(operands):
-            return bound(context, operands[len(values)].expr, lambda value: built([*values, value]))
+    def built(values: Sequence[ir.Expr]) -> ir.Expr:
         tests: list[ir.Expr] = []
         choices: list[ir.Expr] = []
         for value, kind in zip(values, kinds, strict=True):
@@ -222,4 +220,4 @@ def _chosen(
             expr = ir.Quantified(False, slot, ir.Universe(Set(role_index)), expr, span=span)
         return ir.And((*tests, expr), span=span) if tests else expr
 
-    return built([])
+    return bound_all(context, [operand.expr for operand in operands], built)

@@ -30,10 +30,12 @@ from fencepost.spec.elaborate.types.arguments import named, wrong_number
 from fencepost.spec.elaborate.types.bidirectional import pair
 from fencepost.spec.elaborate.types.partiality import (
     bound,
+    bound_pair,
     content,
     end_of,
     in_64_bits,
     integer_of,
+    narrowed,
     number,
     settled,
     size,
@@ -123,21 +125,13 @@ def _count_option(
 ) -> ir.Expr:
     assert isinstance(option.type, Option)
     element = option.type.element
-    return bound(
-        context,
-        collection,
-        lambda c: bound(
-            context,
-            option,
-            lambda o: ir.Conditional(
-                kind,
-                ir.IsSome(o, span=span),
-                ir.Occurrences(kind, c, ir.Content(element, o, span=span), span=span),
-                ir.Literal(kind, 0, span=span),
-                span=span,
-            ),
-        ),
-    )
+
+    def build(c: ir.Expr, o: ir.Expr) -> ir.Expr:
+        counted = ir.Occurrences(kind, c, ir.Content(element, o, span=span), span=span)
+        zero = ir.Literal(kind, 0, span=span)
+        return ir.Conditional(kind, ir.IsSome(o, span=span), counted, zero, span=span)
+
+    return bound_pair(context, collection, option, build)
 
 
 def _indices(context: Context, node: syntax.Call) -> Operand | None:
@@ -214,7 +208,7 @@ def _of_two(context: Context, node: syntax.Call, greatest: bool) -> Operand | No
         less = ir.Less(b, a) if greatest else ir.Less(a, b)
         return ir.Conditional(kind, less, a, b, span=node.span)
 
-    expr = bound(context, first, lambda a: bound(context, second, lambda b: chosen(a, b)))
+    expr = bound_pair(context, first, second, chosen)
     return Operand(settled(expr, first, second), first_ghost(left, right))
 
 
@@ -294,14 +288,7 @@ def machine(context: Context, node: syntax.Call, target: Machine) -> Operand | N
     if target.low <= kind.low and kind.high <= target.high:
         return Operand(ir.Convert(target, operand.expr, span=node.span), operand.ghost)
     site = context.site("F901", node.span, f"this number does not fit in {describe(target)}")
-    expr = bound(
-        context,
-        operand.expr,
-        lambda e: ir.Demand(
-            target, ir.Fits(e, target), site, ir.Convert(target, e, span=node.span), span=node.span
-        ),
-    )
-    return Operand(expr, operand.ghost)
+    return Operand(narrowed(context, operand.expr, target, site, node.span), operand.ghost)
 
 
 def _number(context: Context, node: syntax.Call, name: str) -> Operand | None:

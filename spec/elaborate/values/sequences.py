@@ -5,6 +5,8 @@ Both are built element by element, so engines only need to support access by pos
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from fencepost.spec.core import ir
 from fencepost.spec.core.operators import Operator
 from fencepost.spec.core.size_limits import MAX_CAPACITY
@@ -12,7 +14,15 @@ from fencepost.spec.core.type_relations import join
 from fencepost.spec.core.types import Int, Machine, Seq, Set, Type, describe
 from fencepost.spec.elaborate.base.context import Context, first_ghost
 from fencepost.spec.elaborate.base.symbols import Operand
-from fencepost.spec.elaborate.types.partiality import bound, number, settled, size, widened
+from fencepost.spec.elaborate.types.partiality import (
+    bound_all,
+    bound_pair,
+    guarded,
+    number,
+    settled,
+    size,
+    widened,
+)
 from fencepost.spec.syntax import nodes as syntax
 from fencepost.spec.text.source import Span
 
@@ -49,18 +59,14 @@ def part(
         ends.append(end)
     first, last = ends
 
-    def from_first(q: ir.Expr, i: ir.Expr | None) -> ir.Expr:
-        if last is None:
-            return _sliced(context, q, i, None, span)
-        return bound(context, last.expr, lambda j: _sliced(context, q, i, j, span))
-
-    def of(q: ir.Expr) -> ir.Expr:
-        if first is None:
-            return from_first(q, None)
-        return bound(context, first.expr, lambda i: from_first(q, i))
-
-    expr = bound(context, base.expr, of)
     operands = [operand.expr for operand in (base, first, last) if operand is not None]
+
+    def build(values: Sequence[ir.Expr]) -> ir.Expr:
+        i = None if first is None else values[1]
+        j = None if last is None else values[-1]
+        return _sliced(context, values[0], i, j, span)
+
+    expr = bound_all(context, operands, build)
     return Operand(settled(expr, *operands), first_ghost(base, first, last))
 
 
@@ -99,7 +105,7 @@ def _sliced(
     if i is not None and j is not None:
         whole = ir.Or((ir.Less(j, i, span=span), whole), span=span)
     site = context.site("F903", span, "this part is outside the sequence")
-    return ir.Demand(kind, whole, site, slice_expr, span=span)
+    return guarded(whole, site, slice_expr)
 
 
 def _range(index: ir.Expr) -> Int:
@@ -155,11 +161,7 @@ def joined(context: Context, left: Operand, right: Operand, span: Span) -> Opera
     else:
         first = widened(left, Seq(element, left.type.capacity)).expr
         second = widened(right, Seq(element, right.type.capacity)).expr
-        expr = bound(
-            context,
-            first,
-            lambda q: bound(context, second, lambda r: _both(context, q, r, kind, span)),
-        )
+        expr = bound_pair(context, first, second, lambda q, r: _both(context, q, r, kind, span))
         expr = settled(expr, first, second)
     return Operand(expr, first_ghost(left, right))
 
