@@ -109,6 +109,11 @@ def suggestion(word: str, candidates: Iterable[str]) -> str:
     return f'; did you mean "{close[0]}"?' if close else ""
 
 
+def suggestion_or_all(word: str, names: Sequence[str], verb: str = "it has") -> str:
+    """Returns the `suggestion` for a word or, if no name is similar, a list of all names."""
+    return suggestion(word, names) or (f"; {verb} {listing(names, 'and')}" if names else "")
+
+
 def listing(words: Sequence[str], conjunction: str = "or") -> str:
     """Returns a list such as ``a, b or c``. At most twelve words are shown; the others are
     counted.

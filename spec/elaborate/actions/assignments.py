@@ -43,7 +43,7 @@ from fencepost.spec.elaborate.values.roles import member, through
 from fencepost.spec.elaborate.values.sequences import is_index
 from fencepost.spec.records import dataclass, replace
 from fencepost.spec.syntax import nodes as syntax
-from fencepost.spec.text.problem import Note, listing, suggestion
+from fencepost.spec.text.problem import Note, suggestion_or_all
 from fencepost.spec.text.source import Span
 
 Prelude: TypeAlias = "tuple[int, ir.Expr] | ir.Statement"
@@ -127,9 +127,7 @@ def method(context: Context, call: syntax.Call, function: syntax.Attribute) -> R
     available = _methods(kind)
     if name not in available or not isinstance(kind, Set | Seq | Bag):
         native, advice = other_languages.METHODS.get(name), other_languages.method(name, kind)
-        hint = suggestion(name, available) or (
-            f"; it has {listing(available, 'and')}" if available else ""
-        )
+        hint = suggestion_or_all(name, available)
         if native in available:
             hint = f'; it is called "{native}"'
         elif advice is not None:

@@ -11,7 +11,7 @@ from fencepost.spec.elaborate.base.context import Elaboration
 from fencepost.spec.elaborate.base.symbols import ActionEntity, Instance
 from fencepost.spec.records import replace
 from fencepost.spec.syntax import nodes as syntax
-from fencepost.spec.text.problem import Problem, Rejected, listing, suggestion
+from fencepost.spec.text.problem import Problem, Rejected, suggestion_or_all
 from fencepost.spec.text.source import Span
 
 
@@ -83,7 +83,5 @@ def _nothing_owed(model: ir.Model, name: str, span: Span | None) -> Problem:
     names = list(dict.fromkeys([*(a.name for a in fair), *(a.role for a in fair if a.role)]))
     if any(name in (action.name, action.role) for action in model.actions):
         return Problem("F833", span, f"{name} is not fair in the spec")
-    hint = suggestion(name, names) or (
-        f"; fair are {listing(names, 'and')}" if names else "; nothing in it is fair"
-    )
+    hint = suggestion_or_all(name, names, "fair are") or "; nothing in it is fair"
     return Problem("F833", span, f'the spec has no action or role "{name}"{hint}')

@@ -20,7 +20,7 @@ from fencepost.spec.elaborate.base.symbols import (
     Operand,
     VariableEntity,
 )
-from fencepost.spec.elaborate.types.partiality import coerced
+from fencepost.spec.elaborate.types.partiality import coerced, converted_value
 from fencepost.spec.elaborate.values import channels
 from fencepost.spec.elaborate.values.boolean import truth
 from fencepost.spec.elaborate.values.collections import elements, universe
@@ -134,13 +134,7 @@ def _first_content(
 def _value(context: Context, entity: VariableEntity, kind: Type) -> ir.Expr | None:
     decl = entity.decl
     assert decl.value is not None
-    value = coerced(
-        context,
-        context.expression(decl.value, kind),
-        kind,
-        decl.value.span,
-        entity.name,
-    )
+    value = converted_value(context, decl.value, kind, entity.name)
     if value is None:
         return None
     if not decl.ghost:

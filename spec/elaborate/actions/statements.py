@@ -9,7 +9,6 @@ from typing import assert_never
 
 from fencepost.spec.core import ir
 from fencepost.spec.core.traverse import may_leave
-from fencepost.spec.core.type_relations import element_of
 from fencepost.spec.core.types import Type, Union
 from fencepost.spec.elaborate.actions import assignments
 from fencepost.spec.elaborate.actions.assignments import Result, forget
@@ -29,7 +28,7 @@ from fencepost.spec.elaborate.types.type_expressions import declaration, module_
 from fencepost.spec.elaborate.values import channels
 from fencepost.spec.elaborate.values.boolean import known, truth
 from fencepost.spec.elaborate.values.calls import bound_arguments, entered
-from fencepost.spec.elaborate.values.collections import elements
+from fencepost.spec.elaborate.values.collections import drawn, elements
 from fencepost.spec.elaborate.values.patterns import Match, matched, missing_members
 from fencepost.spec.elaborate.values.roles import member, through
 from fencepost.spec.records import replace
@@ -203,13 +202,9 @@ def pick(
 ) -> Result:
     """Elaborates ``pick y in S where p``, or a parameter of an action."""
     domain = elements(context, binder.domain)
-    kind = element_of(domain.type) if domain else None
-    slot = context.work.slot()
-    local: Operand | None = None
-    if domain is not None and kind is not None:
+    if domain is not None:
         ordinary(context, domain, "a choice", binder.domain.span)
-        local = Operand(ir.Local(kind, slot, span=binder.name.span))
-    inner = context.bind(binder.name, local)
+    slot, inner = drawn(context, binder, domain)
     test = None if condition is None else truth(inner, condition)
     if domain is None or (condition is not None and test is None):
         return None, inner
@@ -473,17 +468,13 @@ class _Seen:
 
 def _for(context: Context, node: syntax.For) -> Result:
     domain = elements(context, node.binder.domain)
-    kind = element_of(domain.type) if domain else None
-    # Facts about variables may change from one iteration to the next.
-    inner = context.with_locals_only()
-    slot = context.work.slot()
-    local: Operand | None = None
-    if domain is not None and kind is not None:
+    if domain is not None:
         ghost = domain.ghost or going_through(domain.type, node.binder.span)
         iterated = Operand(domain.expr, ghost)
         ordinary(context, iterated, "a loop", node.binder.domain.span)
-        local = Operand(ir.Local(kind, slot, span=node.binder.name.span))
-    body = suite(inner.bind(node.binder.name, local), node.body)
+    # Facts about variables may change from one iteration to the next.
+    slot, inner = drawn(context.with_locals_only(), node.binder, domain)
+    body = suite(inner, node.body)
     if domain is None:
         return None, forget(context, [body])
     result = ir.ForEach(slot, domain.expr, body, span=node.span)

@@ -23,7 +23,7 @@ from fencepost.spec.elaborate.values.expressions import Checker
 from fencepost.spec.records import dataclass
 from fencepost.spec.syntax import nodes as syntax
 from fencepost.spec.syntax.parser import parse_expression
-from fencepost.spec.text.problem import Problem, Rejected, listing, suggestion
+from fencepost.spec.text.problem import Problem, Rejected, suggestion_or_all
 from fencepost.spec.text.source import Source, Span
 
 Verdict = Literal["ok", "violated", "deadlock", "assertion", "error"]
@@ -253,7 +253,7 @@ def _known_constant(
 def _no_constant(
     work: Elaboration, message: str, word: str, names: Sequence[str], span: Span | None
 ) -> None:
-    hint = suggestion(word, names) or (f"; it has {listing(names, 'and')}" if names else "")
+    hint = suggestion_or_all(word, names)
     code = "F821" if span is not None else "F009"
     work.problems.append(Problem(code, span, message + hint))
 
@@ -292,9 +292,7 @@ def select(model: ir.Model, check: Check, invariants: Sequence[str] = ()) -> fro
 
 
 def _no_property(name: str, names: Sequence[str], span: Span | None) -> Problem:
-    hint = suggestion(name, names) or (
-        f"; there is {listing(names, 'and')}" if names else "; it has none"
-    )
+    hint = suggestion_or_all(name, names, "there is") or "; it has none"
     code = "F822" if span is not None else "F008"
     return Problem(code, span, f'the spec has no property "{name}"{hint}')
 
@@ -471,7 +469,7 @@ def _unfit_engines(node: syntax.CheckDecl, engines: Mapping[str, bool]) -> Itera
     ]
     for engine in named:
         if engine.text not in engines:
-            hint = suggestion(engine.text, engines) or f"; there is {listing([*engines], 'and')}"
+            hint = suggestion_or_all(engine.text, [*engines], "there is")
             yield Problem("F805", engine.span, f'there is no engine "{engine.text}"{hint}')
     for item in node.items if named and not engines.get(named[-1].text, True) else ():
         if isinstance(item, syntax.ExpectCount) and item.what != "depth":

@@ -10,7 +10,7 @@ from typing import assert_never
 
 from fencepost.spec.core import ir
 from fencepost.spec.core.recording import Answer, DroppedMessages, Event, Input, Shows, Toleration
-from fencepost.spec.core.types import Bag, Seq, Set, Union
+from fencepost.spec.core.types import Seq, Union
 from fencepost.spec.elaborate.actions.statements import blocked, suite
 from fencepost.spec.elaborate.base.context import Context, Position, role_locals
 from fencepost.spec.elaborate.base.ghosts import ordinary
@@ -23,16 +23,16 @@ from fencepost.spec.elaborate.base.symbols import (
 )
 from fencepost.spec.elaborate.types.constants import integer
 from fencepost.spec.elaborate.types.members import index_of, member_names
-from fencepost.spec.elaborate.types.partiality import coerced
+from fencepost.spec.elaborate.types.partiality import converted_value
 from fencepost.spec.elaborate.values import channels
 from fencepost.spec.elaborate.values.boolean import truth
-from fencepost.spec.elaborate.values.collections import elements
+from fencepost.spec.elaborate.values.collections import drawn, elements
 from fencepost.spec.elaborate.values.enabled import action_of, arguments_of, instance_named
 from fencepost.spec.elaborate.values.patterns import matched
 from fencepost.spec.elaborate.values.roles import denoted
 from fencepost.spec.records import replace
 from fencepost.spec.syntax import nodes as syntax
-from fencepost.spec.text.problem import listing, suggestion
+from fencepost.spec.text.problem import listing, suggestion, suggestion_or_all
 
 MAX_SHOWN = 4096
 """Maximum number of events of one kind that a step may show."""
@@ -119,12 +119,10 @@ class Rules:
         domains: list[tuple[int, ir.Expr]] = []
         for binder in node.binders:
             domain = elements(context, binder.domain)
-            if domain is None or not isinstance(domain.type, Set | Seq | Bag):
+            if domain is None:
                 return
-            slot = context.work.slot()
+            slot, context = drawn(context, binder, domain)
             domains.append((slot, domain.expr))
-            kind = domain.type.element
-            context = context.bind(binder.name, Operand(ir.Local(kind, slot)))
         condition = None if node.condition is None else truth(context, node.condition)
         if numbered_event is None or (node.condition is not None and condition is None):
             return
@@ -136,9 +134,8 @@ class Rules:
             return
         values: list[ir.Expr] = []
         for written, item in zip(node.arguments, event.fields, strict=True):
-            operand = context.expression(written, item.type)
             holder = f"{item.name} of {event.name}"
-            value = coerced(context, operand, item.type, written.span, holder)
+            value = converted_value(context, written, item.type, holder)
             if value is not None:
                 values.append(value.expr)
         if len(values) < len(event.fields):
@@ -179,9 +176,7 @@ class Rules:
                 context.report("F844", argument.span, message)
                 return None
             if name.text not in head_locals:
-                hint = suggestion(name.text, head_locals) or (
-                    f"; it has {listing(list(head_locals), 'and')}" if head_locals else ""
-                )
+                hint = suggestion_or_all(name.text, list(head_locals))
                 message = f'the head of {entity.name} has no "{name.text}"{hint}'
                 context.report("F844", name.span, message, (entity.span, "declared here"))
                 return None

@@ -47,7 +47,7 @@ from fencepost.spec.elaborate.types.partiality import coerced
 from fencepost.spec.elaborate.values.channels import discipline
 from fencepost.spec.records import replace
 from fencepost.spec.syntax import nodes as syntax
-from fencepost.spec.text.problem import Note, listing, suggestion
+from fencepost.spec.text.problem import Note, suggestion_or_all
 from fencepost.spec.text.source import Span
 
 INTEGER = Int(-(2**53), 2**53)
@@ -192,9 +192,8 @@ class _Declared:
             self.context.report("F843", item.type.span, message)
         fixed: list[tuple[str | int, Value]] = []
         for entry in item.fixed:
-            operand = self.context.at(replace(self.context.position, place="constant")).expression(
-                entry.value, kind
-            )
+            constant = self.context.at(replace(self.context.position, place="constant"))
+            operand = constant.expression(entry.value, kind)
             value = coerced(self.context, operand, kind, entry.value.span, f'"{entry.text}"')
             if value is not None and isinstance(value.expr, ir.Literal):
                 fixed.append((entry.text, value.expr.value))
@@ -246,9 +245,7 @@ class _Declared:
         numbers: list[int] = []
         for source_name in head.sources:
             if source_name.text not in names:
-                hint = suggestion(source_name.text, names) or (
-                    f"; there is {listing(names, 'and')}" if names else ""
-                )
+                hint = suggestion_or_all(source_name.text, names, "there is")
                 message = f'the recording has no source "{source_name.text}"{hint}'
                 self.context.report("F842", source_name.span, message)
                 continue

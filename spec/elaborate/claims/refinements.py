@@ -23,10 +23,10 @@ from fencepost.spec.elaborate.base.symbols import (
     kind_of,
 )
 from fencepost.spec.elaborate.types.conversion import converted
-from fencepost.spec.elaborate.types.partiality import coerced
+from fencepost.spec.elaborate.types.partiality import converted_value
 from fencepost.spec.records import replace
 from fencepost.spec.syntax import nodes as syntax
-from fencepost.spec.text.problem import listing, suggestion
+from fencepost.spec.text.problem import listing, suggestion_or_all
 from fencepost.spec.text.source import Span
 
 
@@ -145,7 +145,7 @@ def _images(
             message = f'module "{node.module.text}" has no variable "{text}"'
             if text in numbers:
                 message = f'"{text}" is a ghost, and ghosts have no images'
-            hint = suggestion(text, required) or f"; it has {listing(required, 'and')}"
+            hint = suggestion_or_all(text, required)
             context.report("F835", span, message + ("" if text in numbers else hint))
             continue
         if text in spans:
@@ -154,9 +154,8 @@ def _images(
             continue
         spans[text], variable = span, model.variables[numbers[text]]
         _meant(context, image.path, entities[numbers[text]])
-        operand = image_context.expression(image.value, variable.type)
         note = (variable.span, f"{text} is declared here")
-        value = coerced(image_context, operand, variable.type, image.value.span, text, note)
+        value = converted_value(image_context, image.value, variable.type, text, note)
         images[text] = None if value is None else value.expr
     missing = [text for text in required if text not in spans]
     if missing:

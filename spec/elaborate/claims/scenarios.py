@@ -29,13 +29,13 @@ from fencepost.spec.elaborate.base.symbols import (
 )
 from fencepost.spec.elaborate.types.arguments import named, wrong_number
 from fencepost.spec.elaborate.types.members import member_names, member_of
-from fencepost.spec.elaborate.types.partiality import coerced
+from fencepost.spec.elaborate.types.partiality import converted_value
 from fencepost.spec.elaborate.types.type_expressions import declaration
 from fencepost.spec.elaborate.values.boolean import truth
 from fencepost.spec.elaborate.values.enabled import action_of, instance_named
 from fencepost.spec.elaborate.values.roles import denoted
 from fencepost.spec.syntax import nodes as syntax
-from fencepost.spec.text.problem import Note, listing, suggestion
+from fencepost.spec.text.problem import Note, suggestion, suggestion_or_all
 
 MAX_STEPS = 1000
 """Maximum number of steps in a scenario."""
@@ -206,7 +206,7 @@ class _Steps:
         name = written.name.text
         note: Note = (entity.span, f'"{entity.name}" is declared here')
         if name not in numbers:
-            hint = suggestion(name, numbers) or f"; there is {listing(list(numbers), 'and')}"
+            hint = suggestion_or_all(name, list(numbers), "there is")
             if not numbers or name in _FAULTS:
                 hint = f"; it is not {_FAULTS.get(name, 'lossy')}"
             message = f'nothing called "{name}" is a fault of channel {entity.name}{hint}'
@@ -335,7 +335,7 @@ class _Steps:
             return []
         variant = _bare_variant(node, kind)
         if not _is_open(node) and variant is None:
-            operand = coerced(context, context.expression(node, kind), kind, node.span, name)
+            operand = converted_value(context, node, kind, name)
             return None if operand is None else [ir.Equal(value, operand.expr, span=node.span)]
         if isinstance(kind, Option):
             content = ir.Content(kind.element, value, span=node.span)

@@ -7,7 +7,7 @@ from fencepost.spec.core.types import Field, Nominal, Record, Type, Union
 from fencepost.spec.elaborate.base.context import Context, first_ghost
 from fencepost.spec.elaborate.base.symbols import Ghost, Operand
 from fencepost.spec.elaborate.types.arguments import after_with
-from fencepost.spec.elaborate.types.partiality import coerced, settled
+from fencepost.spec.elaborate.types.partiality import converted_value, settled
 from fencepost.spec.elaborate.types.type_expressions import declaration
 from fencepost.spec.syntax import nodes as syntax
 from fencepost.spec.syntax import vocabulary
@@ -65,8 +65,7 @@ def _fields(
         if field.name not in arguments:
             continue
         value = arguments[field.name].value
-        operand = context.expression(value, field.type)
-        operand = coerced(context, operand, field.type, value.span, field.name)
+        operand = converted_value(context, value, field.type, field.name)
         if operand is not None:
             operands[field.name] = operand
     return [operands[field.name] for field in fields] if len(operands) == len(fields) else None

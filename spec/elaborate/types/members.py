@@ -11,7 +11,7 @@ from fencepost.spec.elaborate.base.symbols import BrokenEntity, MemberEntity, Mo
 from fencepost.spec.elaborate.types.partiality import settled
 from fencepost.spec.elaborate.types.type_expressions import declaration, resolve, type_of
 from fencepost.spec.syntax import nodes as syntax
-from fencepost.spec.text.problem import listing, suggestion
+from fencepost.spec.text.problem import listing, suggestion_or_all
 from fencepost.spec.text.source import Span
 
 
@@ -73,7 +73,7 @@ def index_of(context: Context, name: syntax.Name, kind: Nominal | Union) -> int 
         context.part(name, kind, name.text)
         return names.index(name.text)
     if name.text not in context.module.file.broken.names:
-        hint = suggestion(name.text, names) or f"; it has {listing(names, 'and')}"
+        hint = suggestion_or_all(name.text, names)
         message = f'{describe(kind)} has no member "{name.text}"{hint}'
         context.report("F211", name.span, message, *declaration(context, kind))
     return None

@@ -29,6 +29,7 @@ from fencepost.spec.core.types import (
 from fencepost.spec.elaborate.base.context import Context, first_ghost
 from fencepost.spec.elaborate.base.symbols import Operand
 from fencepost.spec.semantics.concrete import EvaluationError, evaluate_constant
+from fencepost.spec.syntax import nodes as syntax
 from fencepost.spec.text.problem import Note
 from fencepost.spec.text.source import Span
 
@@ -153,6 +154,13 @@ def coerced(
             return None
         return Operand(ir.Literal(target, expr.value, span=span), operand.ghost)
     return Operand(_fitted(context, expr, target, span, holds), operand.ghost)
+
+
+def converted_value(
+    context: Context, node: syntax.Expr, target: Type, holder: str = "", *notes: Note
+) -> Operand | None:
+    """Elaborates an expression and converts it to ``target`` (see `coerced`)."""
+    return coerced(context, context.expression(node, target), target, node.span, holder, *notes)
 
 
 def same_kind(

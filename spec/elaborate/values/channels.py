@@ -35,7 +35,7 @@ from fencepost.spec.elaborate.types.bidirectional import open_ended
 from fencepost.spec.elaborate.types.constants import integer
 from fencepost.spec.elaborate.types.members import member_of
 from fencepost.spec.elaborate.types.narrowing import when
-from fencepost.spec.elaborate.types.partiality import coerced, number, size
+from fencepost.spec.elaborate.types.partiality import converted_value, number, size
 from fencepost.spec.elaborate.values.boolean import truth
 from fencepost.spec.elaborate.values.patterns import matched
 from fencepost.spec.elaborate.values.roles import denoted
@@ -281,14 +281,7 @@ def _keys(
         context.report("F413", span, f"{entity.name} is {kind}: write {form}", note)
         return None
     keys = [
-        coerced(
-            context,
-            context.expression(argument, kind),
-            kind,
-            argument.span,
-            f"an index of {entity.name}",
-            note,
-        )
+        converted_value(context, argument, kind, f"an index of {entity.name}", note)
         for argument, kind in zip(arguments, entity.indices, strict=True)
     ]
     good = [key for key in keys if key is not None]
@@ -319,17 +312,11 @@ def send(context: Context, node: syntax.Send) -> ir.Statement | None:
     kind = target.entity.message if target else None
     if kind is None and open_ended(context, node.message):
         return None
-    message = context.expression(node.message, kind)
     if target is None or kind is None:
+        context.expression(node.message, kind)
         return None
-    message = coerced(
-        context,
-        message,
-        kind,
-        node.message.span,
-        target.entity.name,
-        (target.entity.span, f"{target.entity.name} is declared here"),
-    )
+    note: Note = (target.entity.span, f"{target.entity.name} is declared here")
+    message = converted_value(context, node.message, kind, target.entity.name, note)
     if message is None:
         return None
     ordinary(context, message, "a message", node.message.span)

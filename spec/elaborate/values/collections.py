@@ -262,6 +262,20 @@ class _Generator:
     name: str
 
 
+def drawn(
+    context: Context, binder: syntax.Binder, domain: Operand | None, ghost: Ghost | None = None
+) -> tuple[int, Context]:
+    """Returns a slot for the elements of ``domain``, and the context with the name of the binder
+    bound to it. If the domain is wrong, the name is bound to nothing.
+    """
+    slot = context.work.slot()
+    kind = element_of(domain.type) if domain else None
+    if kind is None:
+        return slot, context.bind(binder.name, None)
+    local = ir.Local(kind, slot, span=binder.name.span)
+    return slot, context.bind(binder.name, Operand(local, ghost))
+
+
 def _bound(
     context: Context, binders: tuple[syntax.Binder, ...], span: Span
 ) -> tuple[list[_Generator], Context]:
@@ -272,13 +286,9 @@ def _bound(
     generators: list[_Generator] = []
     for binder in binders:
         domain = elements(context, binder.domain)
-        kind = element_of(domain.type) if domain else None
-        local: Operand | None = None
-        if domain is not None and kind is not None:
-            slot = context.work.slot()
-            local = Operand(ir.Local(kind, slot, span=binder.name.span), domain.ghost)
+        slot, context = drawn(context, binder, domain, domain and domain.ghost)
+        if domain is not None:
             generators.append(_Generator(domain, slot, binder.name.text))
-        context = context.bind(binder.name, local)
     return generators, context
 
 
@@ -347,15 +357,11 @@ def quantifier(context: Context, node: syntax.Quantifier) -> Operand | None:
 def choice(context: Context, node: syntax.Choose) -> Operand | None:
     """Elaborates ``choose x in S where p``."""
     domain = elements(context, node.binder.domain)
-    kind = element_of(domain.type) if domain else None
-    slot = context.work.slot()
-    local: Operand | None = None
-    if domain is not None and kind is not None:
-        local = Operand(ir.Local(kind, slot, span=node.binder.name.span), domain.ghost)
-    inner = context.inner().bind(node.binder.name, local)
+    slot, inner = drawn(context.inner(), node.binder, domain, domain and domain.ghost)
     test = None if node.condition is None else truth(inner, node.condition)
-    if domain is None or kind is None or (node.condition is not None and test is None):
+    if domain is None or (node.condition is not None and test is None):
         return None
+    kind = as_collection(domain.type).element
     ghost = first_ghost(domain, test) or comparing(kind, node.span)
     condition = test.expr if test else None
     element = ir.Find(Option(kind), slot, domain.expr, condition, span=node.span)

@@ -19,11 +19,18 @@ from fencepost.spec.elaborate.base.ghosts import field_ghost
 from fencepost.spec.elaborate.base.symbols import Operand
 from fencepost.spec.elaborate.types.bidirectional import open_ended
 from fencepost.spec.elaborate.types.narrowing import reading
-from fencepost.spec.elaborate.types.partiality import coerced, content, element_at, settled, unified
+from fencepost.spec.elaborate.types.partiality import (
+    coerced,
+    content,
+    converted_value,
+    element_at,
+    settled,
+    unified,
+)
 from fencepost.spec.elaborate.types.type_expressions import declaration
 from fencepost.spec.elaborate.values.sequences import is_index, part
 from fencepost.spec.syntax import nodes as syntax
-from fencepost.spec.text.problem import listing, suggestion
+from fencepost.spec.text.problem import listing, suggestion, suggestion_or_all
 from fencepost.spec.text.source import Span
 
 
@@ -112,7 +119,7 @@ def field_index(context: Context, name: syntax.Name, kind: Type) -> int | None:
         return names.index(name.text)
     hint = "; `!` unwraps an option" if isinstance(kind, Option) else ""
     if names:
-        hint = suggestion(name.text, names) or f"; it has {listing(names, 'and')}"
+        hint = suggestion_or_all(name.text, names)
     message = f'{describe(kind)} has no field "{name.text}"{hint}'
     context.report("F314", name.span, message, *declaration(context, kind))
     return None
@@ -218,8 +225,7 @@ def _with_field(
             context.expression(node)
         return None
     item = operand.type.fields[index]
-    new = context.expression(node, item.type)
-    value = coerced(context, new, item.type, node.span, item.name)
+    value = converted_value(context, node, item.type, item.name)
     if value is None:
         return None
     ghost = operand.ghost or (None if item.ghost else value.ghost)

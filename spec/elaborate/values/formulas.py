@@ -21,7 +21,7 @@ from fencepost.spec.elaborate.base.context import Context
 from fencepost.spec.elaborate.base.symbols import Operand
 from fencepost.spec.elaborate.types.constants import effort
 from fencepost.spec.elaborate.values.boolean import truth
-from fencepost.spec.elaborate.values.collections import elements
+from fencepost.spec.elaborate.values.collections import drawn, elements
 from fencepost.spec.records import replace
 from fencepost.spec.semantics.concrete import EvaluationError, evaluate_constant
 from fencepost.spec.syntax import nodes as syntax
@@ -161,13 +161,12 @@ class Formulas:
         for binder in node.binders:
             domain = elements(inner, binder.domain)
             kind = element_of(domain.type) if domain else None
-            local: Operand | None = None
-            if domain is not None and kind is not None and _is_constant(inner, domain, binder):
-                slot = context.work.slot()
-                local = Operand(ir.Local(kind, slot, span=binder.name.span))
+            if domain is not None and not _is_constant(inner, domain, binder):
+                domain = None
+            slot, inner = drawn(inner, binder, domain)
+            if domain is not None and kind is not None:
                 bound.append((slot, binder.name.text, kind, domain.expr, binder.domain.span))
                 context.work.quantified.append(domain.expr)
-            inner = inner.bind(binder.name, local)
         written = node.body
         if node.condition is not None:
             span = node.condition.span.to(written.span)

@@ -14,11 +14,11 @@ from fencepost.spec.elaborate.base.symbols import (
     RoleEntity,
     VariableEntity,
 )
-from fencepost.spec.elaborate.types.partiality import coerced
+from fencepost.spec.elaborate.types.partiality import converted_value
 from fencepost.spec.elaborate.types.type_expressions import module_member
 from fencepost.spec.records import dataclass
 from fencepost.spec.syntax import nodes as syntax
-from fencepost.spec.text.problem import Note, listing, suggestion
+from fencepost.spec.text.problem import Note, suggestion, suggestion_or_all
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,15 +74,8 @@ def process(context: Context, seen: Through, name: syntax.Name) -> tuple[bool, O
     if len(index.arguments) != 1:
         context.report("F212", index.span, f"{role.name} takes one index", note)
         return False, None
-    written = index.arguments[0]
-    operand = coerced(
-        context,
-        context.inner().expression(written, role.index_type),
-        role.index_type,
-        written.span,
-        f"the index of {role.name}",
-        note,
-    )
+    holder = f"the index of {role.name}"
+    operand = converted_value(context.inner(), index.arguments[0], role.index_type, holder, note)
     return operand is not None, operand
 
 
@@ -91,9 +84,11 @@ def member(context: Context, role: RoleEntity, name: syntax.Name) -> Entity | No
     entity = role.names.get(name.text)
     if entity is None:
         variables = [item.name for item in role.names.values() if isinstance(item, VariableEntity)]
-        hint = suggestion(name.text, variables) or suggestion(name.text, role.names)
-        if not hint and variables:
-            hint = f"; it has {listing(variables, 'and')}"
+        hint = (
+            suggestion(name.text, variables)
+            or suggestion(name.text, role.names)
+            or suggestion_or_all(name.text, variables)
+        )
         message = f'role {role.name} has no variable "{name.text}"{hint}'
         context.report("F201", name.span, message, (role.span, f"{role.name} is declared here"))
     context.meant(name, entity)
