@@ -226,12 +226,8 @@ class _Finder:
                 yield from self._conditions(node)
             case syntax.Return():
                 yield self._removed("branch", node)
-            case syntax.Pick(binder, condition):
-                if condition is not None:
-                    yield from self._any(node, condition)
-                yield from self._conditions((binder, condition))
-            case syntax.Let(value=value):
-                yield from self._conditions(value)
+            case syntax.Pick() | syntax.Let():
+                yield from self._conditions(node)
             case syntax.If(branches, otherwise):
                 for branch in branches:
                     yield from self._branch(branch)
@@ -289,21 +285,12 @@ class _Finder:
                     yield self._made("branch", node, otherwise, change)
                     change = f"always take the branch {quoted}"
                     yield self._made("branch", node, then, change)
-                case (
-                    syntax.Choices(condition=condition)
-                    | syntax.Receive(condition=condition)
-                    | syntax.Choose(condition=condition)
-                    | syntax.Comprehension(condition=condition)
-                    | syntax.Quantifier(condition=condition)
-                ):
-                    if condition is not None:
-                        yield from self._any(node, condition)
+                case _ if isinstance(node, Filtered) and node.condition is not None:
+                    new = replace(node, condition=None)
+                    change = f"drop the condition `{_quoted(node.condition)}`"
+                    yield self._made("guard", node, new, change)
                 case _:
                     pass
-
-    def _any(self, node: Filtered, condition: syntax.Expr) -> Iterator[Mutant]:
-        new = replace(node, condition=None)
-        yield self._made("guard", node, new, f"drop the condition `{_quoted(condition)}`")
 
     def _removed(self, kind: Kind, node: Removed) -> Mutant:
         new = syntax.Skip(span=node.span)

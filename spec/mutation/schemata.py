@@ -95,16 +95,8 @@ def _can_wait(mutant: Mutant) -> bool:
             return not _tells_member(_dropped(old, new))
         case syntax.Conditional(condition=condition):
             return not _tells_member(condition)
-        case (
-            syntax.Require(condition)
-            | syntax.Pick(condition=condition)
-            | syntax.Choices(condition=condition)
-            | syntax.Receive(condition=condition)
-            | syntax.Choose(condition=condition)
-            | syntax.Comprehension(condition=condition)
-            | syntax.Quantifier(condition=condition)
-        ):
-            return condition is None or not _tells_member(condition)
+        case _ if isinstance(old, syntax.Require | Filtered):
+            return old.condition is None or not _tells_member(old.condition)
         case _:
             return True
 

@@ -13,20 +13,20 @@ from fencepost.spec.core import ir, types
 from fencepost.spec.core.types import Type, Value
 
 
-class EvaluationError(Exception):
-    """An evaluation had no defined result. ``site`` is the number of the site."""
+class Stopped(Exception):
+    """A run ended at the site with the number ``site``."""
 
     def __init__(self, site: int) -> None:
         super().__init__(site)
         self.site = site
 
 
-class AssertionFailed(Exception):
-    """An assertion failed. ``site`` is the number of the site."""
+class EvaluationError(Stopped):
+    """An evaluation had no defined result."""
 
-    def __init__(self, site: int) -> None:
-        super().__init__(site)
-        self.site = site
+
+class AssertionFailed(Stopped):
+    """An assertion failed."""
 
 
 class Run:

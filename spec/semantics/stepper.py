@@ -5,7 +5,6 @@ are disabled.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from functools import cached_property, partial
 from itertools import repeat
 from typing import Any
@@ -14,7 +13,7 @@ from weakref import proxy
 from fencepost.spec.core.ir import BOOL, Expr, Model
 from fencepost.spec.core.types import State, Type, Value
 from fencepost.spec.records import dataclass
-from fencepost.spec.semantics.choice_points import AssertionFailed, EvaluationError, Run
+from fencepost.spec.semantics.choice_points import AssertionFailed, Run, Stopped
 from fencepost.spec.semantics.concrete import DISABLED, ConcreteDomain, Observer
 from fencepost.spec.semantics.fold import evaluate, execute
 from fencepost.spec.semantics.python_codegen import Code, Frame
@@ -153,7 +152,7 @@ class Runner:
                         step = tuple(frame[:count])
                         if run.marks:
                             self._set(run.marks)
-                except (EvaluationError, AssertionFailed) as failed:
+                except Stopped as failed:
                     step = _failure(failed)
                 if run.marks:
                     run.marks.clear()
@@ -269,15 +268,8 @@ class Runner:
         """
         blocked: list[BlockedAction] = []
         for action in range(len(self.model.actions)):
-            body = self._action(action)
-            frame, run = self._fresh(state)
-            guards: set[int] = set()
-            while True:
-                frame[: self._count] = state
-                if body(frame) == DISABLED:
-                    guards.add(run.guard)
-                if not run.advance():
-                    break
+            tries = self._tries(self._action(action), state)
+            guards = {run.guard for run, step in tries if step is None}
             blocked.append(BlockedAction(action, tuple(sorted(guards))))
         return tuple(blocked)
 
@@ -285,21 +277,13 @@ class Runner:
         """Yields an attempt for each vector of choices of one action, in order, including disabled
         ones.
         """
-        body = self._action(action)
-        frame, run = self._fresh(state)
-        while True:
-            frame[: self._count] = state
-            try:
-                if body(frame) == DISABLED:
-                    yield Attempt(_choices(run), guard=run.guard)
-                else:
-                    yield Attempt(_choices(run), tuple(frame[: self._count]))
-            except (EvaluationError, AssertionFailed) as failed:
-                yield Attempt(_choices(run), failure=_failure(failed))
-            run.marks.clear()
-            run.seen.clear()
-            if not run.advance():
-                break
+        for run, step in self._tries(self._action(action), state):
+            if step is None:
+                yield Attempt(_choices(run), guard=run.guard)
+            elif isinstance(step, Failure):
+                yield Attempt(_choices(run), failure=step)
+            else:
+                yield Attempt(_choices(run), step)
 
     def taken(
         self, action: int, state: State, wanted: Callable[[State], bool]
@@ -307,56 +291,55 @@ class Runner:
         """Returns the first choices of an action that lead to a state that satisfies ``wanted``,
         and sets the marks of this step. Returns None if no choices do.
         """
-        body = self._action(action)
-        frame, run = self._fresh(state)
-        while True:
-            frame[: self._count] = state
-            with suppress(EvaluationError, AssertionFailed):
-                if body(frame) != DISABLED and wanted(tuple(frame[: self._count])):
-                    self._set(run.marks)
-                    self._set(run.seen)
-                    return _choices(run)
-            run.marks.clear()
-            run.seen.clear()
-            if not run.advance():
-                return None
+        for run, step in self._tries(self._action(action), state):
+            if isinstance(step, tuple) and wanted(step):
+                self._set(run.marks)
+                self._set(run.seen)
+                return _choices(run)
+        return None
 
     def _vectors(
         self, action: int | None, body: Code, state: tuple[object, ...]
     ) -> Iterator[Successor]:
-        frame, run = self._fresh(state)
-        while True:
-            frame[: self._count] = state
-            try:
-                if body(frame) != DISABLED:
-                    yield Successor(action, _choices(run), tuple(frame[: self._count]), None)
-            except (EvaluationError, AssertionFailed) as failed:
-                yield Successor(action, _choices(run), None, _failure(failed))
-            if not run.advance():
-                break
+        for run, step in self._tries(body, state):
+            if isinstance(step, Failure):
+                yield Successor(action, _choices(run), None, step)
+            elif step is not None:
+                yield Successor(action, _choices(run), step, None)
 
     def enabled_in(self, action: int, choices: Sequence[Code]) -> Code:
         body, count = self._action(action), self._count
 
         def code(view: Frame) -> bool:
-            state = view[:count]
-            frame, run = self._fresh(state)
-            run.wanted = tuple(choice(view) for choice in choices)
-            while True:
-                frame[:count] = state
-                try:
-                    if body(frame) != DISABLED:
-                        return True
-                except (EvaluationError, AssertionFailed):
-                    return True
-                if not run.advance():
-                    return False
+            wanted = tuple(choice(view) for choice in choices)
+            tries = self._tries(body, view[:count], wanted)
+            return any(step is not None for _, step in tries)
 
         return code
 
-    def _fresh(self, state: Iterable[object]) -> tuple[Frame, Run]:
-        run = Run()
-        return self._wide(state, run), run
+    def _tries(
+        self, body: Code, state: Sequence[object], wanted: tuple[Value, ...] = ()
+    ) -> Iterator[tuple[Run, State | Failure | None]]:
+        """Runs the code of an action once for each vector of choices that begins with ``wanted``.
+        Yields the run, which the next iteration changes, and its result: the next state, a failure,
+        or None if a guard was false.
+        """
+        run, count = Run(), self._count
+        frame = self._wide(state, run)
+        run.wanted = wanted
+        while True:
+            frame[:count] = state
+            step: State | Failure | None = None
+            try:
+                if body(frame) != DISABLED:
+                    step = tuple(frame[:count])
+            except Stopped as failed:
+                step = _failure(failed)
+            yield run, step
+            run.marks.clear()
+            run.seen.clear()
+            if not run.advance():
+                return
 
 
 class RefinedModel:
@@ -383,7 +366,7 @@ class RefinedModel:
         return after in self._next[before]
 
 
-def _failure(failed: EvaluationError | AssertionFailed) -> Failure:
+def _failure(failed: Stopped) -> Failure:
     return Failure(failed.site, isinstance(failed, AssertionFailed))
 
 

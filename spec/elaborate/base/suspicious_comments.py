@@ -84,48 +84,27 @@ def _assignments(file: syntax.File) -> Iterator[syntax.Assign | syntax.Let]:
 def _conditions(file: syntax.File) -> Iterator[syntax.Expr]:
     """Yields each expression of a file whose position makes it a condition."""
     for node in walk(file.declarations):
+        condition: syntax.Expr | None = getattr(node, "condition", None)
+        if condition is not None:
+            yield condition
         match node:
             case (
-                syntax.Require(condition=condition)
-                | syntax.Assert(condition=condition)
-                | syntax.Branch(condition=condition)
-                | syntax.Assume(condition=condition)
-                | syntax.Initially(condition=condition)
-                | syntax.PropertyDecl(body=condition)
-                | syntax.Conditional(condition=condition)
+                syntax.PropertyDecl(body=condition)
                 | syntax.DefDecl(result=syntax.Name(text="bool"), body=condition)
                 | syntax.Unary(operator="not", operand=condition)
+                | syntax.Quantifier(body=condition)
+                | syntax.UnaryTemporal(operand=condition)
             ):
                 yield condition
-            case syntax.Quantifier(condition=condition, body=body):
-                yield from (body,) if condition is None else (condition, body)
             case (
-                syntax.Choose(condition=condition)
-                | syntax.Comprehension(condition=condition)
-                | syntax.Pick(condition=condition)
-                | syntax.Choices(condition=condition)
-                | syntax.Receive(condition=condition)
-                | syntax.Const(condition=condition)
-                | syntax.VarDecl(condition=condition)
-            ):
-                if condition is not None:
-                    yield condition
-                match node:
-                    case (
-                        syntax.Const(type=syntax.Name(text="bool"), value=value)
-                        | syntax.VarDecl(type=syntax.Name(text="bool"), value=value)
-                    ) if value is not None:
-                        yield value
-                    case _:
-                        pass
-            case syntax.UnaryTemporal(operand=condition):
-                yield condition
+                syntax.Const(type=syntax.Name(text="bool"), value=value)
+                | syntax.VarDecl(type=syntax.Name(text="bool"), value=value)
+            ) if value is not None:
+                yield value
             case syntax.BinaryTemporal(left=left, right=right):
-                yield left
-                yield right
+                yield from (left, right)
             case syntax.Binary(operator=operator) if operator in _CONNECTIVES:
-                yield node.left
-                yield node.right
+                yield from (node.left, node.right)
             case syntax.Conjunction(lines=lines):
                 yield from lines
             case _:

@@ -388,78 +388,68 @@ def _declared(module: str, file: syntax.File) -> Iterator[tuple[Span, _Declared,
             yield name.span, (name.text, kind, whole), _comment_above(name.span)
 
 
+_NAMED: Mapping[type[syntax.Node], Kind] = {
+    syntax.Const: "constant",
+    syntax.ChannelDecl: "channel",
+    syntax.TypeDecl: "type",
+    syntax.EnumDecl: "type",
+    syntax.SymmetricType: "type",
+    syntax.RecordDecl: "type",
+    syntax.UnionDecl: "type",
+    syntax.VariantDecl: "variant",
+    syntax.FieldDecl: "field",
+    syntax.EventFieldDecl: "field",
+    syntax.RecordingEvent: "field",
+    syntax.RecordingKey: "field",
+    syntax.RecordingOrder: "field",
+    syntax.RecordingSource: "local",
+    syntax.RecordingBind: "local",
+    syntax.VarDecl: "variable",
+    syntax.RoleDecl: "role",
+    syntax.ActionDecl: "action",
+    syntax.DefDecl: "def",
+    syntax.ProcedureDecl: "procedure",
+    syntax.Parameter: "parameter",
+    syntax.PropertyDecl: "property",
+    syntax.RefinementDecl: "property",
+    syntax.CheckDecl: "check",
+    syntax.ScenarioDecl: "scenario",
+    syntax.Binder: "local",
+    syntax.Let: "local",
+    syntax.LetIn: "local",
+    syntax.Bind: "local",
+}
+"""The kind of the name that a node declares as its ``name``."""
+
+
 def declared_names(node: object) -> Iterator[tuple[syntax.Name, Kind]]:
     """Yields the names that ``node`` itself declares, with their kinds."""
+    name: syntax.Name | None = getattr(node, "name", None)
+    if isinstance(node, syntax.Node) and type(node) in _NAMED and name is not None:
+        yield name, _NAMED[type(node)]
     match node:
-        case syntax.Const(name=name) | syntax.Param(name=name, kind="const"):
-            yield name, "constant"
-        case syntax.Param(name=name, kind="channel") | syntax.ChannelDecl(name=name):
-            yield name, "channel"
-        case (
-            syntax.EnumDecl(name=name, members=members)
-            | syntax.SymmetricType(name=name, members=members)
-        ):
-            yield name, "type"
+        case syntax.Param(name=name, kind=kind):
+            yield name, "constant" if kind == "const" else kind
+        case syntax.EnumDecl(members=members) | syntax.SymmetricType(members=members):
             for member in members:
                 yield member, "enum member"
-        case syntax.Param(name=name) | syntax.TypeDecl(name=name):
-            yield name, "type"
-        case syntax.RecordDecl(name=name) | syntax.UnionDecl(name=name):
-            yield name, "type"
-        case syntax.VariantDecl(name=name):
-            yield name, "variant"
-        case syntax.FieldDecl(name=name) | syntax.RecordingEvent(name=name):
-            yield name, "field"
-        case syntax.EventFieldDecl(name=name):
-            yield name, "field"
-            if node.alias is not None:
-                yield node.alias, "local"
-        case syntax.RecordingKey(name=name, by=by) | syntax.RecordingOrder(name=name, by=by):
-            for key in (name, *by):
+        case syntax.EventFieldDecl(alias=syntax.Name() as name):
+            yield name, "local"
+        case syntax.RecordingKey(by=by) | syntax.RecordingOrder(by=by):
+            for key in by:
                 yield key, "field"
         case (
-            syntax.RecordingSource(name=name)
-            | syntax.RecordingBind(name=name)
-            | syntax.EventDecl(name=name, head=syntax.EventHead(alias=None))
-            | syntax.InputDecl(head=syntax.EventHead(alias=None), event=name)
+            syntax.EventDecl(name=name, head=syntax.EventHead(alias=alias))
+            | syntax.InputDecl(event=name, head=syntax.EventHead(alias=alias))
         ):
-            yield name, "local"
-        case (
-            syntax.EventDecl(name=name, head=syntax.EventHead(alias=syntax.Name() as alias))
-            | syntax.InputDecl(head=syntax.EventHead(alias=syntax.Name() as alias), event=name)
-        ):
-            yield name, "field"
-            yield alias, "local"
-        case syntax.VarDecl(name=name):
-            yield name, "variable"
-        case syntax.RoleDecl(name=name):
-            yield name, "role"
-        case syntax.ActionDecl(name=name):
-            yield name, "action"
+            yield name, "local" if alias is None else "field"
+            if alias is not None:
+                yield alias, "local"
         case syntax.Choices(binders=binders):
             for binder in binders:
                 yield binder.name, "parameter"
-        case syntax.DefDecl(name=name):
-            yield name, "def"
-        case syntax.ProcedureDecl(name=name):
-            yield name, "procedure"
-        case syntax.Parameter(name=name):
-            yield name, "parameter"
-        case syntax.PropertyDecl(name=syntax.Name() as name) | syntax.RefinementDecl(name=name):
-            yield name, "property"
-        case syntax.CheckDecl(name=name):
-            yield name, "check"
-        case syntax.ScenarioDecl(name=name):
-            yield name, "scenario"
         case syntax.Import(names=None):
             yield node.alias or node.module[-1], "module"
-        case (
-            syntax.Binder(name=name)
-            | syntax.Let(name=name)
-            | syntax.LetIn(name=name)
-            | syntax.Bind(name=name)
-        ):
-            yield name, "local"
         case syntax.Pattern(alias=syntax.Name() as name):
             yield name, "local"
         case _:
