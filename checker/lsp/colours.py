@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from lsprotocol import types as lsp
 
 from fencepost.checker.lsp.desk import View
-from fencepost.spec.elaborate.base.built_in import BUILT_IN
 from fencepost.spec.elaborate.ide.references import Kind
+from fencepost.spec.elaborate.values.functions import BUILT_IN
 from fencepost.spec.syntax.formatter import keyword_starts
 from fencepost.spec.syntax.tokens import COMMENT, DOCSTRING, INTEGER, NAME, STRING, Token, scan
 

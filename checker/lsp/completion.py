@@ -15,18 +15,16 @@ from fencepost.checker.lsp.desk import Desk, View
 from fencepost.checker.lsp.patch import WORD, patched, word_at
 from fencepost.checker.lsp.places import Text
 from fencepost.spec.core.types import (
-    Bag,
     Map,
     Nominal,
     Option,
     Record,
     Seq,
-    Set,
     Type,
     Union,
     describe,
 )
-from fencepost.spec.elaborate.base.built_in import BUILT_IN, FUNCTION_WORDS, TYPE_WORDS, VALUE_WORDS
+from fencepost.spec.elaborate.base.built_in import RESERVED, TYPE_WORDS
 from fencepost.spec.elaborate.base.symbols import (
     ActionEntity,
     ChannelEntity,
@@ -45,6 +43,7 @@ from fencepost.spec.elaborate.base.symbols import (
 )
 from fencepost.spec.elaborate.ide.references import Declaration, Kind
 from fencepost.spec.elaborate.ide.survey import locals_of, path_to
+from fencepost.spec.elaborate.values.functions import BUILT_IN, FUNCTIONS, methods_of
 from fencepost.spec.records import dataclass
 from fencepost.spec.syntax import nodes as syntax
 from fencepost.spec.syntax.parser import expected_at
@@ -77,12 +76,6 @@ _NO_PROPERTY = (
     ProcedureEntity, RoleEntity, TypeEntity, VariableEntity,
 )  # fmt: skip
 """The entities that a name in an expression or a statement may denote."""
-_CHANGES: dict[type, tuple[str, ...]] = {
-    Seq: ("append", "prepend", "pop_first", "pop_last", "clear"),
-    Set: ("add", "remove", "clear"),
-    Bag: ("add", "remove", "clear"),
-}
-"""The statements that change a collection, for each collection type."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,7 +206,7 @@ class _Scope:
             if declaration is not None:
                 yield self._item(declaration, fits=True)
         yield from self._scope()
-        yield from _built_in((*FUNCTION_WORDS, *VALUE_WORDS, *TYPE_WORDS))
+        yield from _built_in((*FUNCTIONS, *RESERVED))
 
     def _scope(self, kind: type | None = None) -> Iterator[_Item]:
         """Yields the names of a kind in the enclosing role, in the module and in its imports. If
@@ -270,7 +263,7 @@ class _Scope:
                 yield from self._fields(types)
                 if self._is_statement():
                     for kind in types:
-                        yield from _built_in(_CHANGES.get(type(kind), ()))
+                        yield from _built_in(methods_of(kind))
 
     def _is_step(self, node: syntax.Expr) -> bool:
         """Returns whether a dotted name is a step of a scenario."""

@@ -10,8 +10,8 @@ from fencepost.checker.lsp.describe import in_markdown, signature
 from fencepost.checker.lsp.desk import Desk, View
 from fencepost.checker.lsp.patch import patched, word_at
 from fencepost.checker.lsp.places import Text
-from fencepost.spec.elaborate.base.built_in import BUILT_IN
 from fencepost.spec.elaborate.ide.references import Declaration
+from fencepost.spec.elaborate.values.functions import BUILT_IN
 from fencepost.spec.syntax.formatter import keyword_starts
 from fencepost.spec.syntax.tokens import CLOSING, NAME, OPENING, Token, scan
 from fencepost.spec.syntax.vocabulary import FORMS, PLACES

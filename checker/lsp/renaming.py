@@ -7,8 +7,8 @@ from pathlib import Path
 
 from fencepost.checker.lsp.desk import Desk, Names, Place, View, has_word
 from fencepost.checker.lsp.places import Edits, changed
-from fencepost.spec.elaborate.base.built_in import BUILT_IN
 from fencepost.spec.elaborate.ide.references import Declaration
+from fencepost.spec.elaborate.values.functions import BUILT_IN
 from fencepost.spec.syntax import nodes as syntax
 from fencepost.spec.syntax.lalr import keywords, reserved
 from fencepost.spec.text.source import Span

@@ -6,14 +6,11 @@ from collections.abc import Sequence
 from typing import TypeAlias
 
 from fencepost.spec.core import ir
-from fencepost.spec.core.operators import Operator
-from fencepost.spec.core.size_limits import most
 from fencepost.spec.core.traverse import assigned
-from fencepost.spec.core.type_relations import join
-from fencepost.spec.core.types import Bag, Int, Map, Option, Record, Seq, Set, Type, Union, describe
+from fencepost.spec.core.types import Map, Option, Record, Seq, Union, describe
 from fencepost.spec.elaborate.base import other_languages
 from fencepost.spec.elaborate.base.context import Context
-from fencepost.spec.elaborate.base.ghosts import comparing, ordinary
+from fencepost.spec.elaborate.base.ghosts import ordinary
 from fencepost.spec.elaborate.base.symbols import (
     BrokenEntity,
     ChannelEntity,
@@ -29,16 +26,13 @@ from fencepost.spec.elaborate.types.arguments import wrong_number
 from fencepost.spec.elaborate.types.bidirectional import open_ended
 from fencepost.spec.elaborate.types.narrowing import mentions, reading
 from fencepost.spec.elaborate.types.partiality import (
-    bound,
     coerced,
-    guarded,
     in_bounds,
-    number,
-    size,
 )
 from fencepost.spec.elaborate.types.type_expressions import module_member
 from fencepost.spec.elaborate.values import arithmetic
 from fencepost.spec.elaborate.values.fields import field_index, no_index
+from fencepost.spec.elaborate.values.functions import Target, methods_of
 from fencepost.spec.elaborate.values.roles import member, through
 from fencepost.spec.elaborate.values.sequences import is_index
 from fencepost.spec.records import dataclass, replace
@@ -124,10 +118,11 @@ def method(context: Context, call: syntax.Call, function: syntax.Attribute) -> R
     if target is None:
         return None, context
     kind = target.type
-    available = _methods(kind)
-    if name not in available or not isinstance(kind, Set | Seq | Bag):
+    available = methods_of(kind)
+    row = available.get(name)
+    if row is None:
         native, advice = other_languages.METHODS.get(name), other_languages.method(name, kind)
-        hint = suggestion_or_all(name, available)
+        hint = suggestion_or_all(name, list(available))
         if native in available:
             hint = f'; it is called "{native}"'
         elif advice is not None:
@@ -137,138 +132,22 @@ def method(context: Context, call: syntax.Call, function: syntax.Attribute) -> R
         message = f'{describe(kind)} has no method "{name}"{hint}'
         context.report("F415", function.name.span, message, target.note)
         return None, context
-    arity = 0 if name in ("pop_first", "pop_last", "clear") else 1
-    if len(call.arguments) != arity:
-        wrong_number(context, name, arity, len(call.arguments), call.span)
+    if len(call.arguments) != row.arity:
+        wrong_number(context, name, row.arity, len(call.arguments), call.span)
         return None, context
-    if arity == 0:
-        return _shrunk(context, target, kind, name, call.span)
-    return _with_element(context, target, kind, name, call)
-
-
-def _methods(kind: Type) -> list[str]:
-    match kind:
-        case Set() | Bag():
-            return ["add", "remove", "clear"]
-        case Seq():
-            return ["append", "prepend", "pop_first", "pop_last", "clear"]
-        case _:
-            return []
-
-
-def _shrunk(
-    context: Context, target: Place, kind: Set | Seq | Bag, name: str, span: Span
-) -> Result:
-    if name == "clear":
-        return _store(context, target, Operand(ir.Literal(kind, (), span=span)), span, span)
-    site = context.site("F903", span, "the sequence is empty")
-    place: ir.Expr = number(0)
-    if name == "pop_last":
-        last = Int(-1, most(kind) - 1)
-        place = ir.Arithmetic(last, Operator.SUBTRACT, size(target.read), number(1), span=span)
-    removed = ir.RemoveAt(kind, target.read, place, span=span)
-    nonempty = ir.Less(number(0), size(target.read), span=span)
-    return _store(context, target, Operand(guarded(nonempty, site, removed)), span, span)
-
-
-def _with_element(
-    context: Context, target: Place, kind: Set | Seq | Bag, name: str, call: syntax.Call
-) -> Result:
-    written = call.arguments[0].value
-    operand = context.expression(written, kind.element)
-    if operand is None:
-        return None, context
-    if name == "remove":
-        expr = _removed(context, target, kind, operand, call)
-        comparison = comparing(kind.element, call.span)
-        if expr is None:
-            return None, context
-        result = Operand(expr, operand.ghost or comparison)
-        return _store(context, target, result, call.span, call.span)
-    holder = f"an element of {target.holder}"
-    element = coerced(context, operand, kind.element, written.span, holder, target.note)
-    if element is None:
-        return None, context
-    front = name == "prepend"
-    added = bound(
-        context, element.expr, lambda e: _added(context, target, kind, e, front, call.span)
-    )
-    return _store(context, target, Operand(added, element.ghost), call.span, call.span)
-
-
-def _removed(
-    context: Context, target: Place, kind: Set | Seq | Bag, operand: Operand, call: syntax.Call
-) -> ir.Expr | None:
-    """Returns the collection without the given element. If the collection cannot hold such an
-    element, removing it changes nothing.
-    """
-    span = call.span
-    element = kind.element
-    if operand.type == element:
-        return ir.Remove(kind, target.read, operand.expr, span=span)
-    if join(operand.type, element) is None or isinstance(element, Option):
-        holder = f"an element of {target.holder}"
-        argument = call.arguments[0].value.span
-        inside = coerced(context, operand, element, argument, holder, target.note)
-        if inside is None:
-            return None
-        return ir.Remove(kind, target.read, inside.expr, span=span)
-
-    def removed(value: ir.Expr) -> ir.Expr:
-        plain = value
-        if isinstance(value.type, Option):
-            plain = ir.Content(value.type.element, value, span=span)
-        fits: ir.Expr = ir.Fits(plain, element, span=span)
-        if isinstance(value.type, Option):
-            fits = ir.And((ir.IsSome(value, span=span), fits), span=span)
-        without = ir.Remove(kind, target.read, ir.Convert(element, plain, span=span), span=span)
-        return ir.Conditional(kind, fits, without, target.read, span=span)
-
-    return bound(context, operand.expr, removed)
-
-
-def _added(
-    context: Context,
-    target: Place,
-    kind: Set | Seq | Bag,
-    element: ir.Expr,
-    front: bool,
-    span: Span,
-) -> ir.Expr:
-    """Returns the collection with one more element. A sequence gets the element at its end, or at
-    its start if ``front`` is set.
-    """
-    added: ir.Expr = ir.Add(kind, target.read, element, span=span)
-    if front:
-        added = ir.InsertAt(kind, target.read, number(0), element, span=span)
-    if kind.capacity is None:
-        return added
-    site = context.site("F902", span, f"{target.holder} is full: its capacity is {kind.capacity}")
-    room: ir.Expr = ir.Less(size(target.read), number(kind.capacity), span=span)
-    if isinstance(kind, Set):
-        room = ir.Or((ir.Contains(target.read, element), room), span=span)
-    return guarded(room, site, added)
+    return _store(context, target, row.build(context, target, call), call.span, call.span)
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """An assignment target: a variable and a path into it.
-
-    ``read`` is the value of the target before the assignment. ``ghost`` is set if the target may
-    depend on ghosts. ``holder`` and ``note`` describe the target in messages.
+class Place(Target):
+    """An assignment target: a variable and a path into it. ``ghost`` is set if the target may
+    depend on ghosts.
     """
 
     variable: int
     path: tuple[ir.Step, ...]
-    read: ir.Expr
     ghost: bool
-    holder: str
-    note: Note
     prelude: tuple[Prelude, ...] = ()
-
-    @property
-    def type(self) -> Type:
-        return self.read.type
 
 
 def place(context: Context, node: syntax.Expr) -> Place | None:
@@ -345,12 +224,12 @@ def _variable(context: Context, entity: VariableEntity, node: syntax.Expr) -> Pl
         return None
     if role is None or role.index_type is None:
         read: ir.Expr = ir.Variable(entity.type, entity.index, span=node.span)
-        return Place(entity.index, (), read, entity.decl.ghost, entity.name, note)
+        return Place(read, entity.name, note, entity.index, (), entity.decl.ghost)
     assert context.instance is not None
     whole = ir.Variable(Map(role.index_type, entity.type), entity.index, span=node.span)
     read = ir.Get(entity.type, whole, context.instance, span=node.span)
     path = (ir.KeyStep(context.instance),)
-    return Place(entity.index, path, read, entity.decl.ghost, entity.name, note)
+    return Place(read, entity.name, note, entity.index, path, entity.decl.ghost)
 
 
 def _attribute(context: Context, node: syntax.Attribute) -> Place | None:

@@ -12,7 +12,6 @@ from fencepost.spec.core.traverse import may_leave
 from fencepost.spec.core.types import Type, Union
 from fencepost.spec.elaborate.actions import assignments
 from fencepost.spec.elaborate.actions.assignments import Result, forget
-from fencepost.spec.elaborate.base.built_in import METHODS
 from fencepost.spec.elaborate.base.context import Context
 from fencepost.spec.elaborate.base.ghosts import going_through, ordinary
 from fencepost.spec.elaborate.base.symbols import (
@@ -29,6 +28,7 @@ from fencepost.spec.elaborate.values import channels
 from fencepost.spec.elaborate.values.boolean import known, truth
 from fencepost.spec.elaborate.values.calls import bound_arguments, entered
 from fencepost.spec.elaborate.values.collections import drawn, elements
+from fencepost.spec.elaborate.values.functions import METHODS
 from fencepost.spec.elaborate.values.patterns import Match, matched, missing_members
 from fencepost.spec.elaborate.values.roles import member, through
 from fencepost.spec.records import replace

@@ -1,7 +1,8 @@
-"""The table of the built-in names of the language, with one row per name.
+"""The built-in types and values of the language, with one row per name.
 
-Elaboration, completion, hover, semantic highlighting and the manual read this table. The module
-`functions` elaborates calls of the built-in functions.
+The rows of functions and methods, which include their meaning in the core, are in
+`values/functions.py`. Elaboration, completion, hover, semantic highlighting and the manual read the
+rows.
 """
 
 from __future__ import annotations
@@ -26,8 +27,6 @@ class BuiltIn:
     kind: Kind
     form: str
     meaning: str
-    arity: tuple[int, ...] = ()
-    """The numbers of arguments that a function accepts."""
 
 
 _ROWS = (
@@ -47,70 +46,10 @@ _ROWS = (
     BuiltIn(
         "quiescent", "value", "quiescent", "no action except those of the environment is enabled"
     ),
-    BuiltIn("len", "function", "len(c)", "the number of elements of a collection", (1,)),
-    BuiltIn(
-        "count", "function", "count(c) or count(c, e)",
-        "the number of elements, or of those equal to e", (1, 2),
-    ),
-    BuiltIn("indices", "function", "indices(q)", "the positions of a sequence, from 0", (1,)),
-    BuiltIn(
-        "first", "function", "first(q)",
-        "the first element; an evaluation error if the collection is empty", (1,),
-    ),
-    BuiltIn(
-        "last", "function", "last(q)",
-        "the last element; an evaluation error if the collection is empty", (1,),
-    ),
-    BuiltIn("sum", "function", "sum(c)", "the sum of the integers in a collection", (1,)),
-    BuiltIn(
-        "min", "function", "min(c) or min(a, b)",
-        "the least element; an evaluation error if the collection is empty", (1, 2),
-    ),
-    BuiltIn(
-        "max", "function", "max(c) or max(a, b)",
-        "the greatest element; an evaluation error if the collection is empty", (1, 2),
-    ),
-    BuiltIn(
-        "next", "function", "next(e)", "the value of e after the step, in a step invariant", (1,)
-    ),
-    BuiltIn(
-        "enabled", "function", "enabled(R.a)",
-        "whether the action can be taken, in a property", (1,),
-    ),
-    BuiltIn("subsets", "function", "subsets(s)", "the set of all subsets of a set", (1,)),
-    BuiltIn(
-        "add", "method", "s.add(e)", "adds an element to a set or bag, as a statement"
-    ),
-    BuiltIn(
-        "remove", "method", "s.remove(e)", "removes an element from a set or bag, as a statement"
-    ),
-    BuiltIn(
-        "append", "method", "q.append(e)",
-        "appends an element to a sequence, as a statement",
-    ),
-    BuiltIn(
-        "prepend", "method", "q.prepend(e)",
-        "prepends an element to a sequence, as a statement",
-    ),
-    BuiltIn(
-        "pop_first", "method", "q.pop_first()",
-        "removes the first element of a sequence, as a statement",
-    ),
-    BuiltIn(
-        "pop_last", "method", "q.pop_last()",
-        "removes the last element of a sequence, as a statement",
-    ),
-    BuiltIn("clear", "method", "c.clear()", "empties a collection, as a statement"),
 )  # fmt: skip
 
-BUILT_IN: Mapping[str, BuiltIn] = {row.name: row for row in _ROWS}
+RESERVED: Mapping[str, BuiltIn] = {row.name: row for row in _ROWS}
+"""The names that no declaration may have."""
 
-
-def _names(kind: Kind) -> tuple[str, ...]:
-    return tuple(row.name for row in _ROWS if row.kind == kind)
-
-
-TYPE_WORDS = _names("type")
-VALUE_WORDS = _names("value")
-FUNCTION_WORDS = _names("function")
-METHODS = _names("method")
+TYPE_WORDS = tuple(row.name for row in _ROWS if row.kind == "type")
+VALUE_WORDS = tuple(row.name for row in _ROWS if row.kind == "value")

@@ -14,7 +14,7 @@ from typing import Literal, Protocol, TypeAlias
 from fencepost.spec.core import ir
 from fencepost.spec.core.size_limits import DEEPEST, MAX_EXPANDED, MAX_NESTED
 from fencepost.spec.core.types import Type
-from fencepost.spec.elaborate.base.built_in import BUILT_IN, TYPE_WORDS, VALUE_WORDS
+from fencepost.spec.elaborate.base.built_in import RESERVED, VALUE_WORDS, BuiltIn
 from fencepost.spec.elaborate.base.other_languages import ANYWHERE
 from fencepost.spec.elaborate.base.symbols import (
     BrokenEntity,
@@ -80,6 +80,10 @@ class Typer(Protocol):
         """Returns the type that ``node`` denotes. If ``node`` is wrong, returns None after a
         problem has been reported.
         """
+        ...
+
+    def is_function(self, text: str) -> bool:
+        """Returns whether a name is that of a built-in function."""
         ...
 
 
@@ -362,8 +366,8 @@ class Context:
 
     def _refuse_hiding(self, name: syntax.Name) -> None:
         text = name.text
-        if text in TYPE_WORDS or text in VALUE_WORDS:
-            self.work.report("F204", name.span, reserved(text))
+        if text in RESERVED:
+            self.work.report("F204", name.span, reserved(RESERVED[text]))
         elif text in self.locals:
             self.work.report("F203", name.span, *hiding(text, "a local", self.locals[text].span))
         else:
@@ -485,9 +489,9 @@ def hiding(text: str, what: str, span: Span) -> tuple[str, Note]:
     return message, (span, f'"{text}" is declared here')
 
 
-def reserved(text: str) -> str:
+def reserved(row: BuiltIn) -> str:
     """Returns the message for a new name that the language reserves."""
-    return f'"{text}" is a {BUILT_IN[text].kind} of the language; choose another name'
+    return f'"{row.name}" is a {row.kind} of the language; choose another name'
 
 
 def first_ghost(*operands: Operand | None) -> Ghost | None:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import get_args
 
-from fencepost.spec.elaborate.base.built_in import FUNCTION_WORDS, TYPE_WORDS, VALUE_WORDS
+from fencepost.spec.elaborate.base.built_in import RESERVED
 from fencepost.spec.elaborate.base.context import Elaboration, hiding, reserved
 from fencepost.spec.elaborate.base.symbols import (
     ActionEntity,
@@ -27,6 +27,7 @@ from fencepost.spec.elaborate.base.symbols import (
     VariableEntity,
     kind_of,
 )
+from fencepost.spec.elaborate.values.functions import FUNCTIONS
 from fencepost.spec.syntax import nodes as syntax
 from fencepost.spec.text.source import Span
 
@@ -75,9 +76,9 @@ class Gathering:
             names[entity.name] = BrokenEntity(entity.name, other.span)
             return
         called = isinstance(entity, TypeEntity | DefEntity | ProcedureEntity | RoleEntity)
-        taken = (*TYPE_WORDS, *VALUE_WORDS, *(FUNCTION_WORDS if called else ()))
-        if entity.name in taken:
-            self.work.report("F204", entity.span, reserved(entity.name))
+        row = RESERVED.get(entity.name) or (FUNCTIONS.get(entity.name) if called else None)
+        if row is not None:
+            self.work.report("F204", entity.span, reserved(row))
         names[entity.name] = entity
 
     def _members(self, entity: TypeEntity, names: tuple[syntax.Name, ...]) -> None:
@@ -86,8 +87,9 @@ class Gathering:
             if name.text in seen:
                 self._twice(name.text, name.span, seen[name.text].span)
                 continue
-            if name.text in (*TYPE_WORDS, *VALUE_WORDS, *FUNCTION_WORDS):
-                self.work.report("F204", name.span, reserved(name.text))
+            row = RESERVED.get(name.text) or FUNCTIONS.get(name.text)
+            if row is not None:
+                self.work.report("F204", name.span, reserved(row))
             seen[name.text] = name
             member = MemberEntity(name.text, name.span, entity, index)
             self.instance.members.setdefault(name.text, []).append(member)
@@ -169,6 +171,6 @@ def refuse_hiding(work: Elaboration, instance: Instance) -> None:
                     refuse(inner, declared.span, outside)
             if entity.decl.index is not None:
                 index = entity.decl.index.name
-                if index.text in (*TYPE_WORDS, *VALUE_WORDS):
-                    work.report("F204", index.span, reserved(index.text))
+                if index.text in RESERVED:
+                    work.report("F204", index.span, reserved(RESERVED[index.text]))
                 refuse(index.text, index.span, ChainMap(entity.names, outside))

@@ -8,7 +8,7 @@ from enum import IntEnum
 
 from fencepost.spec.core.operators import Operator
 from fencepost.spec.core.types import Option, Type
-from fencepost.spec.elaborate.base.built_in import FUNCTION_WORDS, TYPE_WORDS
+from fencepost.spec.elaborate.base.built_in import TYPE_WORDS
 from fencepost.spec.elaborate.base.context import Context
 from fencepost.spec.elaborate.base.symbols import LocalName, Operand
 from fencepost.spec.records import replace
@@ -75,7 +75,8 @@ def need(context: Context, node: syntax.Expr) -> Need:
 def _is_member(context: Context, name: syntax.Name) -> bool:
     """Whether a called name can only be a member of an enum or union."""
     text = name.text
-    return text not in (*FUNCTION_WORDS, *TYPE_WORDS) and context.find(text) is None
+    built_in = text in TYPE_WORDS or context.work.typer.is_function(text)
+    return not built_in and context.find(text) is None
 
 
 def open_ended(context: Context, node: syntax.Expr) -> bool:

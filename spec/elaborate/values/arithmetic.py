@@ -1,4 +1,4 @@
-"""Elaborates integer literals, arithmetic, ranges used as sets, and the operators on sets.
+"""Elaborates integer literals, arithmetic, conversions, ranges used as sets, and operators on sets.
 
 The range of every result is known, so every overflow of 64 bits is detected.
 """
@@ -23,9 +23,11 @@ from fencepost.spec.core.types import (
 from fencepost.spec.elaborate.base import other_languages
 from fencepost.spec.elaborate.base.context import Context, first_ghost
 from fencepost.spec.elaborate.base.symbols import Ghost, Operand
+from fencepost.spec.elaborate.types.arguments import wrong_number
 from fencepost.spec.elaborate.types.partiality import (
     in_64_bits,
     integer_of,
+    narrowed,
     number,
     quotient,
     settled,
@@ -33,6 +35,7 @@ from fencepost.spec.elaborate.types.partiality import (
     widened,
 )
 from fencepost.spec.elaborate.values.sequences import joined
+from fencepost.spec.syntax import nodes as syntax
 from fencepost.spec.text.source import Span
 
 _SET_OPERATORS = {operator.value: operator for operator in ir.SetOperator}
@@ -196,3 +199,50 @@ def interval(context: Context, low: Operand, high: Operand, span: Span) -> Opera
         return Operand(ir.Universe(Set(Int(minimum, maximum)), span=span))
     kind = Set(Int(min(minimum, maximum), max(minimum, maximum)))
     return Operand(ir.Interval(kind, low.expr, high.expr, span=span), first_ghost(low, high))
+
+
+# ---------------------------------------------------------------- conversions
+
+
+def integer(context: Context, node: syntax.Call) -> Operand | None:
+    """Elaborates ``int(e)``, which converts a number to an ``int``."""
+    operand = _number(context, node, "int")
+    if operand is None or isinstance(operand.type, Int):
+        return operand
+    assert isinstance(operand.type, Machine)
+    value = integer_of(operand.expr)
+    if value is not None:
+        return Operand(number(value, node.span), operand.ghost)
+    target = Int(operand.type.low, operand.type.high)
+    return Operand(ir.Convert(target, operand.expr, span=node.span), operand.ghost)
+
+
+def machine(context: Context, node: syntax.Call, target: Machine) -> Operand | None:
+    """Elaborates ``int16(e)`` and similar calls, which convert a number to a machine integer. A
+    number that does not fit is an evaluation error.
+    """
+    operand = _number(context, node, describe(target))
+    if operand is None:
+        return None
+    value = integer_of(operand.expr)
+    if value is not None and (target.low <= value <= target.high or not context.given):
+        return literal(context, value, node.span, target)
+    kind = operand.type
+    assert isinstance(kind, Integer)
+    if target.low <= kind.low and kind.high <= target.high:
+        return Operand(ir.Convert(target, operand.expr, span=node.span), operand.ghost)
+    site = context.site("F901", node.span, f"this number does not fit in {describe(target)}")
+    return Operand(narrowed(context, operand.expr, target, site, node.span), operand.ghost)
+
+
+def _number(context: Context, node: syntax.Call, name: str) -> Operand | None:
+    if len(node.arguments) != 1:
+        wrong_number(context, name, 1, len(node.arguments), node.span)
+        return None
+    operand = context.inner().expression(node.arguments[0].value)
+    if operand is None or isinstance(operand.type, Integer):
+        return operand
+    hint = "; `!` unwraps an option" if isinstance(operand.type, Option) else ""
+    message = f"{name} converts integers, but this is {describe(operand.type)}{hint}"
+    context.report("F308", node.span, message)
+    return None

@@ -22,7 +22,6 @@ from fencepost.spec.core.types import (
     describe,
 )
 from fencepost.spec.elaborate.base import other_languages
-from fencepost.spec.elaborate.base.built_in import FUNCTION_WORDS, METHODS
 from fencepost.spec.elaborate.base.context import Context, role_locals
 from fencepost.spec.elaborate.base.symbols import (
     BrokenEntity,
@@ -42,8 +41,9 @@ from fencepost.spec.elaborate.types.members import index_of, member_named
 from fencepost.spec.elaborate.types.narrowing import reading
 from fencepost.spec.elaborate.types.partiality import coerced
 from fencepost.spec.elaborate.types.type_expressions import module_member, resolve, type_of
-from fencepost.spec.elaborate.values import functions
+from fencepost.spec.elaborate.values import arithmetic
 from fencepost.spec.elaborate.values.collections import comprehension
+from fencepost.spec.elaborate.values.functions import FUNCTIONS, METHODS, function
 from fencepost.spec.elaborate.values.roles import (
     Through,
     denoted,
@@ -69,7 +69,7 @@ def call(context: Context, node: syntax.Call, expected: Type | None) -> Operand 
             return _dotted(context, dotted, node)
         case syntax.Index(syntax.Name(text="int")) as function:
             kind = resolve(context, function)
-            return functions.machine(context, node, kind) if isinstance(kind, Machine) else None
+            return arithmetic.machine(context, node, kind) if isinstance(kind, Machine) else None
         case function:
             context.report("F319", function.span, "this is not a function, so it cannot be called")
             return None
@@ -79,12 +79,12 @@ def _named(
     context: Context, name: syntax.Name, node: syntax.Call, expected: Type | None
 ) -> Operand | None:
     text = name.text
-    if text in FUNCTION_WORDS:
-        return functions.function(context, text, node)
+    if text in FUNCTIONS:
+        return function(context, FUNCTIONS[text], node)
     if text in ("int", "int8", "int16", "int32", "int64"):
         if text == "int":
-            return functions.integer(context, node)
-        return functions.machine(context, node, Machine(int(text[3:])))
+            return arithmetic.integer(context, node)
+        return arithmetic.machine(context, node, Machine(int(text[3:])))
     local = context.local(name)
     if local is not None:
         note: Note = (local.span, f'"{text}" is bound here')
@@ -104,7 +104,7 @@ def _named(
         context.unknown(
             name,
             "def or function",
-            FUNCTION_WORDS,
+            tuple(FUNCTIONS),
             meant=other_languages.FUNCTIONS,
             instead=other_languages.INSTEAD,
         )
@@ -134,7 +134,7 @@ def _dotted(context: Context, function: syntax.Attribute, node: syntax.Call) -> 
     name = function.name.text
     if name in METHODS:
         hint = f"; .{name}(...) changes a variable, as a separate statement"
-    elif name in other_languages.FUNCTIONS or name in FUNCTION_WORDS:
+    elif name in other_languages.FUNCTIONS or name in FUNCTIONS:
         hint = f"; write {other_languages.FUNCTIONS.get(name, name)}(...)"
     elif name in other_languages.INSTEAD:
         hint = f"; {other_languages.INSTEAD[name]}"

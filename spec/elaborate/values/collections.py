@@ -286,7 +286,7 @@ def _bound(
     generators: list[_Generator] = []
     for binder in binders:
         domain = elements(context, binder.domain)
-        slot, context = drawn(context, binder, domain, domain and domain.ghost)
+        slot, context = drawn(context, binder, domain, None if domain is None else domain.ghost)
         if domain is not None:
             generators.append(_Generator(domain, slot, binder.name.text))
     return generators, context
@@ -357,7 +357,9 @@ def quantifier(context: Context, node: syntax.Quantifier) -> Operand | None:
 def choice(context: Context, node: syntax.Choose) -> Operand | None:
     """Elaborates ``choose x in S where p``."""
     domain = elements(context, node.binder.domain)
-    slot, inner = drawn(context.inner(), node.binder, domain, domain and domain.ghost)
+    slot, inner = drawn(
+        context.inner(), node.binder, domain, None if domain is None else domain.ghost
+    )
     test = None if node.condition is None else truth(inner, node.condition)
     if domain is None or (node.condition is not None and test is None):
         return None

@@ -22,6 +22,7 @@ from fencepost.spec.elaborate.values import (
     formulas,
     names,
 )
+from fencepost.spec.elaborate.values.functions import FUNCTIONS
 from fencepost.spec.records import replace
 from fencepost.spec.syntax import nodes as syntax
 
@@ -32,6 +33,10 @@ class Checker:
     def resolve(self, context: Context, node: syntax.Expr) -> Type | None:
         """Returns the type that ``node`` denotes, or None if a mistake was reported."""
         return type_expressions.resolve(context, node)
+
+    def is_function(self, text: str) -> bool:
+        """Returns whether a name is that of a built-in function."""
+        return text in FUNCTIONS
 
     def expression(
         self, context: Context, node: syntax.Expr, expected: Type | None

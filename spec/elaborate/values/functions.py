@@ -1,28 +1,31 @@
-"""Elaborates built-in functions such as ``len``, ``sum``, ``next`` and ``enabled``, and
-conversions.
+"""The table of built-in functions and methods. A row has the name, the arguments, the core form and
+the line of help of a function.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import TypeAlias
 
 from fencepost.spec.core import ir
 from fencepost.spec.core.operators import Operator
 from fencepost.spec.core.size_limits import MAX_CAPACITY, countable, most
-from fencepost.spec.core.type_relations import set_type
+from fencepost.spec.core.type_relations import join, set_type
 from fencepost.spec.core.types import (
     Bag,
+    Collection,
     Int,
     Integer,
     Machine,
     Option,
     Seq,
     Set,
+    Type,
     as_collection,
     cardinality,
     describe,
 )
-from fencepost.spec.elaborate.base.built_in import BUILT_IN, FUNCTION_WORDS
+from fencepost.spec.elaborate.base.built_in import RESERVED, BuiltIn
 from fencepost.spec.elaborate.base.context import Context, first_ghost
 from fencepost.spec.elaborate.base.ghosts import comparing
 from fencepost.spec.elaborate.base.symbols import Operand
@@ -31,11 +34,12 @@ from fencepost.spec.elaborate.types.bidirectional import pair
 from fencepost.spec.elaborate.types.partiality import (
     bound,
     bound_pair,
+    coerced,
     content,
+    converted_value,
     end_of,
+    guarded,
     in_64_bits,
-    integer_of,
-    narrowed,
     number,
     settled,
     size,
@@ -45,55 +49,103 @@ from fencepost.spec.elaborate.values import arithmetic
 from fencepost.spec.elaborate.values.collections import comprehension, elements
 from fencepost.spec.elaborate.values.comparison import subset
 from fencepost.spec.elaborate.values.enabled import enabled
-from fencepost.spec.records import replace
+from fencepost.spec.records import dataclass, replace
 from fencepost.spec.syntax import nodes as syntax
+from fencepost.spec.text.problem import Note
 from fencepost.spec.text.source import Span
 
+Build: TypeAlias = Callable[[Context, syntax.Call], Operand | None]
 
-def function(context: Context, name: str, node: syntax.Call) -> Operand | None:
-    """Elaborates a call of the built-in function ``name``."""
+
+@dataclass(frozen=True, slots=True)
+class Function(BuiltIn):
+    """A built-in function. ``takes`` describes its argument, and ``builds`` holds the function that
+    elaborates a call, for each number of arguments.
+    """
+
+    takes: str
+    builds: Mapping[int, Build]
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """The collection that a method changes: its value before the change, and what messages say
+    about it.
+    """
+
+    read: ir.Expr
+    holder: str
+    note: Note
+
+    @property
+    def type(self) -> Type:
+        return self.read.type
+
+
+@dataclass(frozen=True, slots=True)
+class Method(BuiltIn):
+    """A method of collections. ``changes`` are the types of these collections, and ``arity`` is the
+    number of arguments. ``build`` returns the new value of the collection.
+    """
+
+    changes: tuple[type[Collection], ...]
+    arity: int
+    build: Callable[[Context, Target, syntax.Call], Operand | None]
+
+
+def function(context: Context, row: Function, node: syntax.Call) -> Operand | None:
+    """Elaborates a call of a built-in function."""
     if named(context, node.arguments):
         return None
-    count, arity = len(node.arguments), BUILT_IN[name].arity
-    if count not in arity:
-        wrong_number(context, name, arity[0], count, node.span)
+    count = len(node.arguments)
+    if count not in row.builds:
+        wrong_number(context, row.name, min(row.builds), count, node.span)
         return None
-    return _FUNCTIONS[name](context.inner(), node)
+    return row.builds[count](context.inner(), node)
 
 
-def _collection(context: Context, node: syntax.Call) -> Operand | None:
-    """Elaborates the only argument of a call, which must be a collection. A comprehension in square
-    brackets always makes a sequence here.
-    """
-    value = node.arguments[0].value
-    if isinstance(value, syntax.Comprehension):
-        return comprehension(context, value, None, sequence=True)
-    return elements(context, value)
-
-
-def _sequence(context: Context, node: syntax.Call) -> Operand | None:
-    operand = _collection(context, node)
-    if operand is None or isinstance(operand.type, Seq):
-        return operand
-    name = node.function.span.text
-    message = f"{name} takes a sequence, but this is {describe(operand.type)}"
-    context.report("F311", node.arguments[0].span, message)
-    return None
+def methods_of(kind: Type) -> dict[str, Method]:
+    """Returns the methods of values of a type."""
+    return {name: row for name, row in METHODS.items() if isinstance(kind, row.changes)}
 
 
 # ---------------------------------------------------------------- functions of collections
 
 
-def _length(context: Context, node: syntax.Call) -> Operand | None:
-    operand = _collection(context, node)
-    if operand is None:
-        return None
-    return Operand(replace(size(operand.expr), span=node.span), operand.ghost)
+def _of_collection(
+    core: Callable[[Context, Operand, Span], Operand | None],
+    kind: type[Collection] | None = None,
+    described: str = "",
+) -> Build:
+    """Returns a function that elaborates a call with a collection as its only argument. ``core``
+    gives the core form of the call. ``kind`` is the type that the collection must have, if any, and
+    ``described`` its name in messages. A comprehension in square brackets always makes a sequence
+    here.
+    """
+
+    def build(context: Context, node: syntax.Call) -> Operand | None:
+        value = node.arguments[0].value
+        if isinstance(value, syntax.Comprehension):
+            operand = comprehension(context, value, None, sequence=True)
+        else:
+            operand = elements(context, value)
+        if operand is None:
+            return None
+        if kind is not None and not isinstance(operand.type, kind):
+            name = node.function.span.text
+            message = f"{name} takes a {described}, but this is {describe(operand.type)}"
+            context.report("F311", value.span, message)
+            return None
+        return core(context, operand, node.span)
+
+    return build
+
+
+def _length(context: Context, operand: Operand, span: Span) -> Operand:
+    return Operand(replace(size(operand.expr), span=span), operand.ghost)
 
 
 def _count(context: Context, node: syntax.Call) -> Operand | None:
-    if len(node.arguments) == 1:
-        return _length(context, node)
     first = context.expression(node.arguments[0].value)
     if first is None:
         return None
@@ -134,111 +186,94 @@ def _count_option(
     return bound_pair(context, collection, option, build)
 
 
-def _indices(context: Context, node: syntax.Call) -> Operand | None:
-    operand = _sequence(context, node)
-    if operand is None:
-        return None
+def _indices(context: Context, operand: Operand, span: Span) -> Operand | None:
     length = size(operand.expr)
     assert isinstance(length.type, Int)
     above = Int(length.type.low - 1, length.type.high - 1)
-    expr = ir.Arithmetic(above, Operator.SUBTRACT, length, number(1), span=node.span)
+    expr = ir.Arithmetic(above, Operator.SUBTRACT, length, number(1), span=span)
     last = Operand(settled(expr, length), operand.ghost)
-    return arithmetic.interval(context, Operand(number(0, node.span)), last, node.span)
+    return arithmetic.interval(context, Operand(number(0, span)), last, span)
 
 
-def _first(context: Context, node: syntax.Call) -> Operand | None:
-    operand = _sequence(context, node)
-    return operand and Operand(end_of(context, operand.expr, True, node.span), operand.ghost)
+def _first(context: Context, operand: Operand, span: Span) -> Operand:
+    return Operand(end_of(context, operand.expr, True, span), operand.ghost)
 
 
-def _last(context: Context, node: syntax.Call) -> Operand | None:
-    operand = _sequence(context, node)
-    return operand and Operand(end_of(context, operand.expr, False, node.span), operand.ghost)
+def _last(context: Context, operand: Operand, span: Span) -> Operand:
+    return Operand(end_of(context, operand.expr, False, span), operand.ghost)
 
 
-def _sum(context: Context, node: syntax.Call) -> Operand | None:
-    operand = _collection(context, node)
-    if operand is None:
-        return None
+def _sum(context: Context, operand: Operand, span: Span) -> Operand | None:
     whole = as_collection(operand.type)
     element = whole.element
     if not isinstance(element, Int):
         hint = "; [int(x) for x in ...] converts" if isinstance(element, Machine) else ""
         message = f"sum adds integers, but these are {describe(element)}{hint}"
-        context.report("F308", node.span, message)
+        context.report("F308", span, message)
         return None
     count = most(whole)
-    kind = in_64_bits(context, count * min(element.low, 0), count * max(element.high, 0), node.span)
+    kind = in_64_bits(context, count * min(element.low, 0), count * max(element.high, 0), span)
     if kind is None:
         return None
-    return Operand(settled(ir.Sum(kind, operand.expr, span=node.span), operand.expr), operand.ghost)
+    return Operand(settled(ir.Sum(kind, operand.expr, span=span), operand.expr), operand.ghost)
 
 
-def _extreme(greatest: bool) -> Callable[[Context, syntax.Call], Operand | None]:
-    def build(context: Context, node: syntax.Call) -> Operand | None:
-        if len(node.arguments) == 2:
-            return _of_two(context, node, greatest)
-        operand = _collection(context, node)
-        if operand is None:
-            return None
+def _extreme(greatest: bool) -> Build:
+    def core(context: Context, operand: Operand, span: Span) -> Operand:
         element = as_collection(operand.type).element
         word = "max" if greatest else "min"
-        site = context.site("F905", node.span, f"{word} of an empty collection")
-        extreme = ir.Extreme(Option(element), greatest, operand.expr, span=node.span)
-        ghost = operand.ghost or comparing(element, node.span)
-        return Operand(content(context, settled(extreme, operand.expr), node.span, site), ghost)
+        site = context.site("F905", span, f"{word} of an empty collection")
+        extreme = ir.Extreme(Option(element), greatest, operand.expr, span=span)
+        ghost = operand.ghost or comparing(element, span)
+        return Operand(content(context, settled(extreme, operand.expr), span, site), ghost)
+
+    return _of_collection(core)
+
+
+def _of_two(greatest: bool) -> Build:
+    def build(context: Context, node: syntax.Call) -> Operand | None:
+        left, right = pair(context, node.arguments[0].value, node.arguments[1].value)
+        if left is None or right is None:
+            return None
+        both = unified(context, left, right, node.span, "this compares")
+        if both is None:
+            return None
+        kind = both[2]
+        if not isinstance(kind, Integer):
+            message = f"this compares integers, but this is {describe(kind)}"
+            context.report("F308", node.span, message)
+            return None
+        first, second = both[0].expr, both[1].expr
+
+        def chosen(a: ir.Expr, b: ir.Expr) -> ir.Expr:
+            less = ir.Less(b, a) if greatest else ir.Less(a, b)
+            return ir.Conditional(kind, less, a, b, span=node.span)
+
+        expr = bound_pair(context, first, second, chosen)
+        return Operand(settled(expr, first, second), first_ghost(left, right))
 
     return build
 
 
-def _of_two(context: Context, node: syntax.Call, greatest: bool) -> Operand | None:
-    left, right = pair(context, node.arguments[0].value, node.arguments[1].value)
-    if left is None or right is None:
-        return None
-    both = unified(context, left, right, node.span, "this compares")
-    if both is None:
-        return None
-    kind = both[2]
-    if not isinstance(kind, Integer):
-        context.report("F308", node.span, f"this compares integers, but this is {describe(kind)}")
-        return None
-    first, second = both[0].expr, both[1].expr
-
-    def chosen(a: ir.Expr, b: ir.Expr) -> ir.Expr:
-        less = ir.Less(b, a) if greatest else ir.Less(a, b)
-        return ir.Conditional(kind, less, a, b, span=node.span)
-
-    expr = bound_pair(context, first, second, chosen)
-    return Operand(settled(expr, first, second), first_ghost(left, right))
-
-
-def _subsets(context: Context, node: syntax.Call) -> Operand | None:
-    """Elaborates ``subsets(s)``, the set of all values of the type of ``s`` that are subsets of
-    ``s``.
-    """
-    operand = _collection(context, node)
-    if operand is None:
-        return None
+def _subsets(context: Context, operand: Operand, span: Span) -> Operand | None:
+    """Builds the set of all values of the type of a set that are subsets of the set."""
     kind = operand.type
-    if not isinstance(kind, Set):
-        message = f"subsets takes a set, but this is {describe(kind)}"
-        context.report("F311", node.arguments[0].span, message)
-        return None
+    assert isinstance(kind, Set)
     if not countable(kind, MAX_CAPACITY):
         message = f"{describe(kind)} has more than {MAX_CAPACITY} values, too many to iterate over"
         note = (None, "to test whether x is a subset of s, write x <= s")
-        context.report("F710", node.span, message, note)
+        context.report("F710", span, message, note)
         return None
-    every = ir.Universe(Set(kind), span=node.span)
+    every = ir.Universe(Set(kind), span=span)
     if isinstance(operand.expr, ir.Universe):
         return Operand(every, operand.ghost)
     slot = context.work.slot()
-    subset_local = ir.Local(kind, slot, span=node.span)
+    subset_local = ir.Local(kind, slot, span=span)
     target = set_type(kind, cardinality(kind))
 
     def chosen(whole: ir.Expr) -> ir.Expr:
-        inside = subset(subset_local, whole, node.span)
-        return ir.Collect(target, slot, every, inside, subset_local, span=node.span)
+        inside = subset(subset_local, whole, span)
+        return ir.Collect(target, slot, every, inside, subset_local, span=span)
 
     expr = bound(context, operand.expr, chosen)
     return Operand(settled(expr, operand.expr), operand.ghost)
@@ -257,64 +292,181 @@ def _next(context: Context, node: syntax.Call) -> Operand | None:
     return context.at(replace(context.position, after=True)).expression(node.arguments[0].value)
 
 
-# ---------------------------------------------------------------- conversions
+# ---------------------------------------------------------------- methods
 
 
-def integer(context: Context, node: syntax.Call) -> Operand | None:
-    """Elaborates ``int(e)``, which converts a number to an ``int``."""
-    operand = _number(context, node, "int")
-    if operand is None or isinstance(operand.type, Int):
-        return operand
-    assert isinstance(operand.type, Machine)
-    value = integer_of(operand.expr)
-    if value is not None:
-        return Operand(number(value, node.span), operand.ghost)
-    target = Int(operand.type.low, operand.type.high)
-    return Operand(ir.Convert(target, operand.expr, span=node.span), operand.ghost)
-
-
-def machine(context: Context, node: syntax.Call, target: Machine) -> Operand | None:
-    """Elaborates ``int16(e)`` and similar calls, which convert a number to a machine integer. A
-    number that does not fit is an evaluation error.
+def _grown(front: bool) -> Callable[[Context, Target, syntax.Call], Operand | None]:
+    """Returns a function that adds an element to a collection. A sequence gets the element at its
+    end, or at its start if ``front`` is set.
     """
-    operand = _number(context, node, describe(target))
+
+    def build(context: Context, target: Target, call: syntax.Call) -> Operand | None:
+        kind, span = as_collection(target.type), call.span
+        holder = f"an element of {target.holder}"
+        written = call.arguments[0].value
+        element = converted_value(context, written, kind.element, holder, target.note)
+        if element is None:
+            return None
+
+        def added(e: ir.Expr) -> ir.Expr:
+            whole: ir.Expr = ir.Add(kind, target.read, e, span=span)
+            if front:
+                whole = ir.InsertAt(kind, target.read, number(0), e, span=span)
+            if kind.capacity is None:
+                return whole
+            full = f"{target.holder} is full: its capacity is {kind.capacity}"
+            room: ir.Expr = ir.Less(size(target.read), number(kind.capacity), span=span)
+            if isinstance(kind, Set):
+                room = ir.Or((ir.Contains(target.read, e), room), span=span)
+            return guarded(room, context.site("F902", span, full), whole)
+
+        return Operand(bound(context, element.expr, added), element.ghost)
+
+    return build
+
+
+def _removed(context: Context, target: Target, call: syntax.Call) -> Operand | None:
+    """Removes an element from a set or bag. If the collection cannot hold such an element, nothing
+    changes.
+    """
+    kind, span, written = as_collection(target.type), call.span, call.arguments[0].value
+    element = kind.element
+    operand = context.expression(written, element)
     if operand is None:
         return None
-    value = integer_of(operand.expr)
-    if value is not None and (target.low <= value <= target.high or not context.given):
-        return arithmetic.literal(context, value, node.span, target)
-    kind = operand.type
-    assert isinstance(kind, Integer)
-    if target.low <= kind.low and kind.high <= target.high:
-        return Operand(ir.Convert(target, operand.expr, span=node.span), operand.ghost)
-    site = context.site("F901", node.span, f"this number does not fit in {describe(target)}")
-    return Operand(narrowed(context, operand.expr, target, site, node.span), operand.ghost)
+    ghost = operand.ghost or comparing(element, span)
+    if join(operand.type, element) is None or isinstance(element, Option):
+        holder = f"an element of {target.holder}"
+        operand = coerced(context, operand, element, written.span, holder, target.note)
+        if operand is None:
+            return None
+    if operand.type == element:
+        return Operand(ir.Remove(kind, target.read, operand.expr, span=span), ghost)
+
+    def without(value: ir.Expr) -> ir.Expr:
+        plain = value
+        if isinstance(value.type, Option):
+            plain = ir.Content(value.type.element, value, span=span)
+        fits: ir.Expr = ir.Fits(plain, element, span=span)
+        if isinstance(value.type, Option):
+            fits = ir.And((ir.IsSome(value, span=span), fits), span=span)
+        rest = ir.Remove(kind, target.read, ir.Convert(element, plain, span=span), span=span)
+        return ir.Conditional(kind, fits, rest, target.read, span=span)
+
+    return Operand(bound(context, operand.expr, without), ghost)
 
 
-def _number(context: Context, node: syntax.Call, name: str) -> Operand | None:
-    if len(node.arguments) != 1:
-        wrong_number(context, name, 1, len(node.arguments), node.span)
-        return None
-    operand = context.inner().expression(node.arguments[0].value)
-    if operand is None or isinstance(operand.type, Integer):
-        return operand
-    hint = "; `!` unwraps an option" if isinstance(operand.type, Option) else ""
-    message = f"{name} converts integers, but this is {describe(operand.type)}{hint}"
-    context.report("F308", node.span, message)
-    return None
+def _popped(first: bool) -> Callable[[Context, Target, syntax.Call], Operand | None]:
+    """Returns a function that removes the first or last element of a sequence."""
+
+    def build(context: Context, target: Target, call: syntax.Call) -> Operand:
+        kind, span = as_collection(target.type), call.span
+        site = context.site("F903", span, "the sequence is empty")
+        length = size(target.read)
+        place: ir.Expr = number(0)
+        if not first:
+            last = Int(-1, most(kind) - 1)
+            place = ir.Arithmetic(last, Operator.SUBTRACT, length, number(1), span=span)
+        rest = ir.RemoveAt(kind, target.read, place, span=span)
+        return Operand(guarded(ir.Less(number(0), length, span=span), site, rest))
+
+    return build
 
 
-_FUNCTIONS: dict[str, Callable[[Context, syntax.Call], Operand | None]] = {
-    "len": _length,
-    "count": _count,
-    "indices": _indices,
-    "first": _first,
-    "last": _last,
-    "sum": _sum,
-    "min": _extreme(False),
-    "max": _extreme(True),
-    "next": _next,
-    "enabled": enabled,
-    "subsets": _subsets,
-}
-assert set(_FUNCTIONS) == set(FUNCTION_WORDS)
+def _cleared(context: Context, target: Target, call: syntax.Call) -> Operand:
+    return Operand(ir.Literal(target.type, (), span=call.span))
+
+
+# ---------------------------------------------------------------- the rows
+
+_FUNCTIONS = (
+    Function(
+        "len", "function", "len(c)", "the number of elements of a collection",
+        "sequence, set, bag, channel", {1: _of_collection(_length)},
+    ),
+    Function(
+        "count", "function", "count(c) or count(c, e)",
+        "the number of elements, or of those equal to e",
+        "as for `len`; with e, a sequence or bag", {1: _of_collection(_length), 2: _count},
+    ),
+    Function(
+        "indices", "function", "indices(q)", "the positions of a sequence, from 0",
+        "sequence", {1: _of_collection(_indices, Seq, "sequence")},
+    ),
+    Function(
+        "first", "function", "first(q)",
+        "the first element; an evaluation error if the collection is empty",
+        "sequence", {1: _of_collection(_first, Seq, "sequence")},
+    ),
+    Function(
+        "last", "function", "last(q)",
+        "the last element; an evaluation error if the collection is empty",
+        "sequence", {1: _of_collection(_last, Seq, "sequence")},
+    ),
+    Function(
+        "sum", "function", "sum(c)",
+        "the sum of the integers in a collection; 0 if it is empty",
+        "sequence, set, bag of integers", {1: _of_collection(_sum)},
+    ),
+    Function(
+        "min", "function", "min(c) or min(a, b)",
+        "the least element; an evaluation error if the collection is empty",
+        "sequence, set, bag; or two integers", {1: _extreme(False), 2: _of_two(False)},
+    ),
+    Function(
+        "max", "function", "max(c) or max(a, b)",
+        "the greatest element; an evaluation error if the collection is empty",
+        "sequence, set, bag; or two integers", {1: _extreme(True), 2: _of_two(True)},
+    ),
+    Function(
+        "subsets", "function", "subsets(s)",
+        "the set of all subsets of a set, whose type has at most 65,535 values",
+        "set", {1: _of_collection(_subsets, Set, "set")},
+    ),
+    Function(
+        "next", "function", "next(e)", "the value of e after the step, in a step invariant",
+        "anything", {1: _next},
+    ),
+    Function(
+        "enabled", "function", "enabled(R.a) or enabled(R[i].a(x))",
+        "whether the action can be taken by any process or by process i, with any parameters or"
+        " with the given ones; only in properties",
+        "action", {1: enabled},
+    ),
+)  # fmt: skip
+
+_METHODS = (
+    Method(
+        "add", "method", "s.add(e)", "adds an element to a set or bag",
+        (Set, Bag), 1, _grown(False),
+    ),
+    Method(
+        "remove", "method", "s.remove(e)",
+        "removes an element from a set or bag; no effect if it is absent",
+        (Set, Bag), 1, _removed,
+    ),
+    Method(
+        "append", "method", "q.append(e)", "appends an element to a sequence",
+        (Seq,), 1, _grown(False),
+    ),
+    Method(
+        "prepend", "method", "q.prepend(e)", "prepends an element to a sequence",
+        (Seq,), 1, _grown(True),
+    ),
+    Method(
+        "pop_first", "method", "q.pop_first()", "removes the first element of a sequence",
+        (Seq,), 0, _popped(True),
+    ),
+    Method(
+        "pop_last", "method", "q.pop_last()", "removes the last element of a sequence",
+        (Seq,), 0, _popped(False),
+    ),
+    Method(
+        "clear", "method", "c.clear()", "empties a collection", (Set, Seq, Bag), 0, _cleared
+    ),
+)  # fmt: skip
+
+FUNCTIONS: Mapping[str, Function] = {row.name: row for row in _FUNCTIONS}
+METHODS: Mapping[str, Method] = {row.name: row for row in _METHODS}
+BUILT_IN: Mapping[str, BuiltIn] = {**RESERVED, **FUNCTIONS, **METHODS}
+"""The rows of all built-in names."""

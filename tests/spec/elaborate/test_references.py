@@ -15,12 +15,12 @@ from tests.support.shipped import MODELS, has_many_checks, is_port
 from tests.support.text_tables import Block, blocks
 
 from fencepost.spec.core.traverse import walk
-from fencepost.spec.elaborate.base.built_in import FUNCTION_WORDS, METHODS, TYPE_WORDS, VALUE_WORDS
 from fencepost.spec.elaborate.base.context import Recorder
 from fencepost.spec.elaborate.base.files import Files, read_files
 from fencepost.spec.elaborate.claims.program import build, load, scanned
 from fencepost.spec.elaborate.ide.references import Declaration
 from fencepost.spec.elaborate.ide.survey import Survey, survey
+from fencepost.spec.elaborate.values.functions import BUILT_IN
 from fencepost.spec.syntax import nodes as syntax
 from fencepost.spec.text.problem import Rejected
 
@@ -163,7 +163,6 @@ SOME = [
     for path in MODELS
     if not (has_many_checks(path) or is_port(path)) or path.stem in {"txn_core_v2", "paxos"}
 ]
-BUILT_IN = (*TYPE_WORDS, *FUNCTION_WORDS, *VALUE_WORDS, *METHODS, "_")
 
 
 def _names(files: Files) -> Iterator[syntax.Name]:
@@ -195,7 +194,7 @@ def test_every_name_of_the_models_is_resolved(path: Path) -> None:
         for name in _names(analysis.files)
         if name.span not in references.declarations
         and name.span not in references.uses
-        and name.text not in BUILT_IN
+        and name.text not in (*BUILT_IN, "_")
     ]
     assert unknown == []
     for span, meant in references.uses.items():

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 from tests.support.paths import ROOT
 
-from fencepost.spec.elaborate.base.built_in import FUNCTION_WORDS, METHODS, TYPE_WORDS, VALUE_WORDS
+from fencepost.spec.elaborate.base.built_in import TYPE_WORDS, VALUE_WORDS
+from fencepost.spec.elaborate.values.functions import FUNCTIONS, METHODS
 from fencepost.spec.syntax.lalr import keywords
 
 EDITOR = ROOT / "editors" / "vscode"
@@ -61,11 +62,9 @@ def pattern(scope: str, with_: str) -> str:
     ("scope", "words", "more"),
     [
         ("support.type.fence", TYPE_WORDS, ()),
-        ("support.function.fence", FUNCTION_WORDS, ()),
-        ("support.function.fence", METHODS, ()),
         ("constant.language.fence", VALUE_WORDS, ("true", "false", "none", "any")),
     ],
-    ids=["types", "functions", "methods", "values"],
+    ids=["types", "values"],
 )
 def test_words_of_a_colour(scope: str, words: tuple[str, ...], more: tuple[str, ...]) -> None:
     """A colour applies to exactly the words in a list of the language."""
@@ -73,6 +72,14 @@ def test_words_of_a_colour(scope: str, words: tuple[str, ...], more: tuple[str, 
     listed = re.sub(r"\\[a-zA-Z]|\(\?[^(]*?\(\)$|\(\?=.*", " ", match)
     listed = listed.replace("int(?:8|16|32|64)?", "int|int8|int16|int32|int64")
     assert set(re.findall(r"[a-z]\w*", listed)) == {*words, *more}
+
+
+def test_calls_have_a_colour() -> None:
+    """The colour of calls applies to functions and methods, whatever their names are."""
+    call = pattern("entity.name.function.call.fence", "a-z")
+    for name in (*FUNCTIONS, *METHODS):
+        assert re.search(call, f"{name}(x)")
+    assert not re.search(call, "Client(x) in c")
 
 
 def test_extension_names_the_grammar() -> None:
