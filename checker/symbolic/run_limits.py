@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 
 from fencepost.checker.outcome import INTERRUPTED, Limit
 from fencepost.checker.request import Progress, Request
@@ -13,7 +13,6 @@ from fencepost.checker.search.deciding import Decision
 from fencepost.checker.search.interrupts import Interrupts
 from fencepost.spec.core.ir import Model
 from fencepost.spec.semantics.choice_points import Run
-from fencepost.spec.semantics.python_codegen import Frame
 from fencepost.spec.semantics.stepper import Runner
 
 
@@ -71,14 +70,11 @@ class WatchedRunner(Runner):
     """An interpreter that calls ``look`` for each vector of choices that it tries."""
 
     def __init__(self, model: Model, look: Callable[[], None]) -> None:
-        super().__init__(model)
         self._looked = look
-        self._run = self._frame[-1] = _WatchedRun(look)
+        super().__init__(model)
 
-    def _fresh(self, state: Iterable[object]) -> tuple[Frame, Run]:
-        frame, _ = super()._fresh(state)
-        run = frame[-1] = _WatchedRun(self._looked)
-        return frame, run
+    def _fresh(self) -> Run:
+        return _WatchedRun(self._looked)
 
 
 class _WatchedRun(Run):

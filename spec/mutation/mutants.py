@@ -286,9 +286,9 @@ class _Finder:
                     change = f"always take the branch {quoted}"
                     yield self._made("branch", node, then, change)
                 case _ if isinstance(node, Filtered) and node.condition is not None:
-                    new = replace(node, condition=None)
+                    any_value = replace(node, condition=None)
                     change = f"drop the condition `{_quoted(node.condition)}`"
-                    yield self._made("guard", node, new, change)
+                    yield self._made("guard", node, any_value, change)
                 case _:
                     pass
 

@@ -89,7 +89,7 @@ class Runner:
         self._made: dict[int, Code] = {}
         self._properties: dict[int, Code] = {}
         self._refined: dict[int, RefinedModel] = {}
-        self._run = Run()
+        self._run = self._fresh()
         # The frame for all actions of a search. It grows as code is generated.
         self._frame: Frame = [*[None] * self._count, self._run]
         self._view_run = Run()
@@ -317,6 +317,9 @@ class Runner:
 
         return code
 
+    def _fresh(self) -> Run:
+        return Run()
+
     def _tries(
         self, body: Code, state: Sequence[object], wanted: tuple[Value, ...] = ()
     ) -> Iterator[tuple[Run, State | Failure | None]]:
@@ -324,7 +327,7 @@ class Runner:
         Yields the run, which the next iteration changes, and its result: the next state, a failure,
         or None if a guard was false.
         """
-        run, count = Run(), self._count
+        run, count = self._fresh(), self._count
         frame = self._wide(state, run)
         run.wanted = wanted
         while True:

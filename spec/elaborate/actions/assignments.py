@@ -9,7 +9,7 @@ from fencepost.spec.core import ir
 from fencepost.spec.core.traverse import assigned
 from fencepost.spec.core.types import Map, Option, Record, Seq, Union, describe
 from fencepost.spec.elaborate.base import other_languages
-from fencepost.spec.elaborate.base.context import Context
+from fencepost.spec.elaborate.base.context import Context, Reported
 from fencepost.spec.elaborate.base.ghosts import ordinary
 from fencepost.spec.elaborate.base.symbols import (
     BrokenEntity,
@@ -162,12 +162,10 @@ def place(context: Context, node: syntax.Expr) -> Place | None:
         case syntax.Index():
             return _index(context, node)
         case syntax.Part():
-            _part(context, node.span)
-            return None
+            return _part(context, node.span)
         case _:
             message = "only a variable, or a field or element of one, can be assigned"
-            context.report("F401", node.span, message)
-            return None
+            return context.report("F401", node.span, message)
 
 
 def _name(context: Context, node: syntax.Name) -> Place | None:
@@ -177,17 +175,15 @@ def _name(context: Context, node: syntax.Name) -> Place | None:
         if context.find(text) is not None:
             # The local hides a variable, which has already been reported.
             return None
-        context.report(
+        return context.report(
             "F402",
             node.span,
             f'"{text}" is a local, but only a variable can be assigned',
             (local.span, f'"{text}" is bound here'),
         )
-        return None
     entity = context.look_up(node) or next(iter(context.members(text)), None)
     if entity is None:
-        context.unknown(node, "variable", kinds=(VariableEntity,))
-        return None
+        return context.unknown(node, "variable", kinds=(VariableEntity,))
     return _entity(context, entity, node)
 
 
@@ -213,13 +209,12 @@ def _variable(context: Context, entity: VariableEntity, node: syntax.Expr) -> Pl
     note: Note = (entity.span, f"{entity.name} is declared here")
     role = entity.role
     if role is not None and role is not context.role:
-        context.report(
+        return context.report(
             "F405",
             node.span,
             f'"{entity.name}" belongs to role {role.name}, and only its own actions assign it',
             note,
         )
-        return None
     if entity.index is None or entity.type is None:
         return None
     if role is None or role.index_type is None:
@@ -243,14 +238,13 @@ def _attribute(context: Context, node: syntax.Attribute) -> Place | None:
     if outer is None:
         return None
     if isinstance(outer.type, Union):
-        context.report(
+        return context.report(
             "F406",
             node.span,
             "only a record's fields are assigned one by one, but this is a"
             f" {describe(outer.type)}, a union; assign a whole value",
             outer.note,
         )
-        return None
     index = field_index(context, node.name, outer.type)
     if index is None or not isinstance(outer.type, Record):
         return None
@@ -275,14 +269,12 @@ def _of_role(context: Context, role: RoleEntity, node: syntax.Attribute) -> Plac
     note: Note = (entity.span, f"{entity.name} is declared here")
     if context.role is role and _names_itself(role, node.base):
         message = f"inside a role, its variables have plain names: write {entity.name}"
-        context.report("F405", node.span, message, note)
-        return None
+        return context.report("F405", node.span, message, note)
     rule = f"a role assigns only its own variables, but this is one of {role.name}"
     if context.role is role:
         rule = "a process assigns only its own variables, but this may be another's"
     hint = "send it a message, or share a variable that is declared at the top level"
-    context.report("F405", node.span, f"{rule}: {hint}", note)
-    return None
+    return context.report("F405", node.span, f"{rule}: {hint}", note)
 
 
 def _names_itself(role: RoleEntity, node: syntax.Expr) -> bool:
@@ -311,13 +303,13 @@ def _index(context: Context, node: syntax.Index) -> Place | None:
     return result
 
 
-def _part(context: Context, span: Span) -> None:
+def _part(context: Context, span: Span) -> Reported:
     """Reports (F401) that a part of a sequence is used as an assignment target."""
     message = (
         "a part of a sequence cannot be assigned; assign the whole sequence: q = q[..i - 1] + r + "
         "q[j..]"
     )
-    context.report("F401", span, message)
+    return context.report("F401", span, message)
 
 
 def _into(context: Context, outer: Place, operand: Operand, written: syntax.Expr) -> Place | None:
@@ -328,11 +320,9 @@ def _into(context: Context, outer: Place, operand: Operand, written: syntax.Expr
             return None
         operand = converted
     elif not isinstance(kind, Seq):
-        no_index(context, kind, written.span)
-        return None
+        return no_index(context, kind, written.span)
     elif isinstance(written, syntax.Range):
-        _part(context, written.span)
-        return None
+        return _part(context, written.span)
     elif not is_index(context, operand, written.span):
         return None
     if not outer.ghost:

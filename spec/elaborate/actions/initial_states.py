@@ -112,13 +112,12 @@ def _first_content(
     sets = isinstance(content, Set)
     if operand is not None and not isinstance(operand.type, Set if sets else Seq | Bag):
         wanted = "set of messages, in braces" if sets else "list of messages, in square brackets"
-        context.report(
+        return context.report(
             "F301",
             written.span,
             f"the initial content of {entity.name} is a {wanted}, but this is"
             f" {describe(operand.type)}",
         )
-        return None
     value = coerced(context, operand, content, written.span, entity.name)
     if value is None:
         return None
@@ -186,11 +185,10 @@ def _domain(context: Context, entity: VariableEntity, kind: Type) -> Operand | N
     if decl.value is not None:
         return elements(context, decl.value, expected=Set(kind))
     if not countable(kind, MAX_ITERATED):
-        context.report(
+        return context.report(
             "F710",
             decl.type.span,
             f"{describe(kind)} has too many values to start from all of them: more than"
             f" {MAX_ITERATED}",
         )
-        return None
     return universe(context, kind, decl.type.span)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import field
-from typing import Literal, Protocol, TypeAlias
+from typing import Literal, Never, Protocol, TypeAlias
 
 from fencepost.spec.core import ir
 from fencepost.spec.core.size_limits import DEEPEST, MAX_EXPANDED, MAX_NESTED
@@ -60,6 +60,12 @@ class Recorder:
     )
     types: list[tuple[syntax.Node, Type]] = field(default_factory=list[tuple[syntax.Node, Type]])
 
+
+# mypy rejects ``return f()`` if f returns None and nothing else.
+Reported: TypeAlias = "Never | None"  # noqa: RUF020
+"""The result of a function that reports a problem. It is None, and may be the result of a function
+with any optional type: ``return context.report(...)``.
+"""
 
 Place: TypeAlias = Literal["constant", "initial", "action", "property", "step"]
 """The kind of an expression's position, which determines what the expression may read."""
@@ -176,10 +182,11 @@ class Elaboration:
 
     def report(
         self, code: str, span: Span, message: str, *notes: Note, warning: bool = False
-    ) -> None:
+    ) -> Reported:
         """Records a problem."""
         if not (self.muted and code.startswith("F7")):
             self.problems.append(Problem(code, span, message, notes, warning))
+        return None
 
     def descend(self, span: Span, expanding: bool) -> None:
         """Enters a statement or expression. `ascend` leaves it. Pass ``expanding`` inside the copy
@@ -310,10 +317,10 @@ class Context:
         """Resolves a type in this context (see `Typer.resolve`)."""
         return self.work.typer.resolve(self, node)
 
-    def report(self, code: str, span: Span, message: str, *notes: Note) -> None:
+    def report(self, code: str, span: Span, message: str, *notes: Note) -> Reported:
         """Records a problem. Inside an expanded def or procedure, a note points to the call."""
         calls: tuple[Note, ...] = tuple((call, "called from here") for call in self.calls[-1:])
-        self.work.report(code, span, message, *notes, *calls)
+        return self.work.report(code, span, message, *notes, *calls)
 
     def site(self, code: str, span: Span, message: str) -> int:
         """Returns the number of a new site at which evaluation can fail."""
@@ -461,14 +468,14 @@ class Context:
         kinds: tuple[type[Entity], ...] = (),
         meant: Mapping[str, str] | None = None,
         instead: Mapping[str, str] | None = None,
-    ) -> None:
+    ) -> Reported:
         """Reports an unknown name, unless its declaration could not be parsed.
 
         Entities of these ``kinds`` are suggested first. ``meant`` maps words of other languages to
         ours. ``instead`` gives advice for words that have no equivalent.
         """
         if name.text in self.module.file.broken.names:
-            return
+            return None
         hint = ""
         if len(self.work.problems) < MAX_HINTED:
             fitting = [text for text in self.known() if isinstance(self.find(text), kinds)]
@@ -480,7 +487,7 @@ class Context:
             hint = f"; {(instead or {})[name.text.lower()]}"
         elif not hint and name.text in ANYWHERE:
             hint = f"; {ANYWHERE[name.text]}"
-        self.report("F201", name.span, f'no {what} "{name.text}" is known here{hint}')
+        return self.report("F201", name.span, f'no {what} "{name.text}" is known here{hint}')
 
 
 def hiding(text: str, what: str, span: Span) -> tuple[str, Note]:

@@ -21,18 +21,16 @@ def map_type(context: Context, key: Type, value: Type, span: Span) -> Map | None
     reports a problem (F503, F706, F708) and returns None.
     """
     if has_ghost(key):
-        context.report(
+        return context.report(
             "F503", span, f"{describe(key)} has ghost fields, so it cannot be the key of a map"
         )
-        return None
     if not countable(key, MAX_KEYS):
-        context.report(
+        return context.report(
             "F706",
             span,
             f"a map holds a value for every key, at most {MAX_KEYS} of them, but"
             f" {describe(key)} has more values",
         )
-        return None
     kind = Map(key, value)
     return kind if bounded(context, kind, span) else None
 
@@ -42,22 +40,21 @@ def bounded(context: Context, kind: Type, span: Span) -> Type | None:
     reports F708 and returns None.
     """
     if depth(kind) > MAX_NESTED:
-        context.report("F708", span, f"this type is nested more than {MAX_NESTED} levels deep")
-        return None
+        return context.report(
+            "F708", span, f"this type is nested more than {MAX_NESTED} levels deep"
+        )
     if parts(kind) > MAX_PARTS:
-        context.report(
+        return context.report(
             "F708",
             span,
             f"{describe(kind)} has more than {MAX_PARTS} parts, including nested types",
         )
-        return None
     width = bits(kind)
     if width > WIDEST_STATE:
-        context.report(
+        return context.report(
             "F708",
             span,
             f"a value of {describe(kind)} takes {width} bits, but a whole state has at most"
             f" {WIDEST_STATE}",
         )
-        return None
     return kind

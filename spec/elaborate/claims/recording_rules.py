@@ -86,8 +86,9 @@ class Rules:
         event = self.events.get(name.text)
         if event is None:
             hint = suggestion(name.text, self.events)
-            self.context.report("F842", name.span, f'no event "{name.text}" is declared{hint}')
-            return None
+            return self.context.report(
+                "F842", name.span, f'no event "{name.text}" is declared{hint}'
+            )
         if name.span != event.span:
             self.context.stands_for(name, event.span)
         return list(self.events).index(name.text), event
@@ -165,21 +166,18 @@ class Rules:
                 "the acting process is one of the names in the action's head, in brackets after "
                 "the action"
             )
-            context.report("F844", node.span, message)
-            return None
+            return context.report("F844", node.span, message)
         inside, choices = _head(context, entity)
         head_locals = inside.locals
         for argument in () if call is None else call.arguments:
             name = argument.value
             if not isinstance(name, syntax.Name) or argument.name is not None:
                 message = "a name in the head of the action is required here"
-                context.report("F844", argument.span, message)
-                return None
+                return context.report("F844", argument.span, message)
             if name.text not in head_locals:
                 hint = suggestion_or_all(name.text, list(head_locals))
                 message = f'the head of {entity.name} has no "{name.text}"{hint}'
-                context.report("F844", name.span, message, (entity.span, "declared here"))
-                return None
+                return context.report("F844", name.span, message, (entity.span, "declared here"))
             meant = head_locals[name.text]
             context = context.bind(name, meant.operand)
             context.stands_for(name, meant.span)

@@ -82,12 +82,10 @@ def recording(
         return None
     if not heads:
         message = "this belongs to a recording, and the spec has no `recording:` with its sources"
-        work.report("F841", parts[0].span, message)
-        return None
+        return work.report("F841", parts[0].span, message)
     if len(heads) > 1:
         note = (heads[0].span, "the first one")
-        work.report("F841", heads[1].span, "a spec has one recording", note)
-        return None
+        return work.report("F841", heads[1].span, "a spec has one recording", note)
     inner = work.scratch(muted=False)
     reported = len(work.problems)
     declared = _Declared(Context(inner, root, Position("property")), heads[0])
@@ -302,8 +300,7 @@ class _Declared:
                 f"a line cannot give {describe(unfit)}; an event has numbers, truth values, enums,"
             )
             message += " records, options, sets and sequences"
-            self.context.report("F843", node.span, message)
-            return None
+            return self.context.report("F843", node.span, message)
         return kind, Plain(kind)
 
     def _substituted(self, node: syntax.Expr) -> syntax.Expr:

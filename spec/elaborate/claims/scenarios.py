@@ -78,8 +78,7 @@ def scenario(
                 expected = item
     if expected is None:
         message = "a scenario ends with the condition that must hold after its steps: expect E"
-        context.report("F847", node.name.span, message)
-        return None
+        return context.report("F847", node.name.span, message)
     if len(steps) > MAX_STEPS:
         message = f"a scenario has at most {MAX_STEPS} steps, but this one has {len(steps)}"
         context.report("F847", node.name.span, message)
@@ -87,8 +86,7 @@ def scenario(
     word = verdict.text if isinstance(verdict, syntax.Name) else ""
     if word in VERDICTS and context.find(word) is None:
         message = "a scenario expects a condition on the state after its steps, such as x == 1"
-        context.report("F847", verdict.span, message)
-        return None
+        return context.report("F847", verdict.span, message)
     condition = truth(context, expected.condition)
     if condition is None or any(not problem.warning for problem in work.problems[reported:]):
         return None
@@ -210,8 +208,7 @@ class _Steps:
             if not numbers or name in _FAULTS:
                 hint = f"; it is not {_FAULTS.get(name, 'lossy')}"
             message = f'nothing called "{name}" is a fault of channel {entity.name}{hint}'
-            self.context.report("F848", written.name.span, message, note)
-            return None
+            return self.context.report("F848", written.name.span, message, note)
         picks = self._head(numbers[name])
         if picks is None:
             return None
@@ -219,10 +216,9 @@ class _Steps:
         if isinstance(written.base, syntax.Index):
             indices = written.base.arguments
             if len(indices) != len(entity.indices):
-                wrong_number(
+                return wrong_number(
                     self.context, entity.name, len(entity.indices), len(indices), written.span, note
                 )
-                return None
             for pick, value, kind in zip(picks, indices, entity.indices, strict=False):
                 tested = self._tests(value, ir.Local(kind, pick.slot), kind, entity.name)
                 if tested is None:
@@ -240,8 +236,7 @@ class _Steps:
         if enabled_test is not None:
             # ``enabled`` would refer to the model combined with the scenario.
             message = "arguments of a step must not depend on which actions are enabled"
-            self.context.report("F848", enabled_test.span or node.span, message)
-            return None
+            return self.context.report("F848", enabled_test.span or node.span, message)
         condition = None
         if tests:
             condition = tests[0] if len(tests) == 1 else ir.And(tuple(tests), span=node.span)
@@ -300,8 +295,7 @@ class _Steps:
         ]
         if len(rests) > 1:
             message = "`...` is allowed once among arguments; `_` matches one value"
-            self.context.report("F848", every[rests[1]].span, message)
-            return None
+            return self.context.report("F848", every[rests[1]].span, message)
         values: dict[int, syntax.Expr] = {}
         for number, argument in enumerate(every):
             if number in rests:
@@ -311,8 +305,7 @@ class _Steps:
                 if argument.name.text not in fields:
                     hint = suggestion(argument.name.text, fields)
                     message = f'{name} has no field "{argument.name.text}"{hint}'
-                    self.context.report("F314", argument.name.span, message, *notes)
-                    return None
+                    return self.context.report("F314", argument.name.span, message, *notes)
                 position = list(fields).index(argument.name.text)
             elif rests and number > rests[0]:
                 position = number - len(every) + len(fields)
@@ -320,8 +313,7 @@ class _Steps:
         written = len(every) - len(rests)
         fewer = len(values) < len(fields) and not rests
         if len(values) < written or not values.keys() <= set(range(len(fields))) or fewer:
-            wrong_number(self.context, name, len(fields), written, call.span, *notes)
-            return None
+            return wrong_number(self.context, name, len(fields), written, call.span, *notes)
         return values
 
     def _tests(
@@ -358,8 +350,7 @@ class _Steps:
             parts = [ir.GetField(field.type, value, index) for index, field in enumerate(fields)]
         else:
             message = f"{name} is of {describe(kind)}, but this is not a value of it"
-            context.report("F848", node.span, message, *declaration(context, kind))
-            return None
+            return context.report("F848", node.span, message, *declaration(context, kind))
         if call is None:
             return tests
         inner = self._each(call, written.span.text, fields, parts, *declaration(context, kind))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fencepost.spec.elaborate.base.context import Context
+from fencepost.spec.elaborate.base.context import Context, Reported
 from fencepost.spec.syntax import nodes as syntax
 from fencepost.spec.syntax import vocabulary
 from fencepost.spec.text.problem import Note
@@ -34,8 +34,8 @@ def after_with(arguments: tuple[syntax.Argument, ...], position: int) -> bool:
 
 def wrong_number(
     context: Context, name: str, expected: int, actual: int, span: Span, *notes: Note
-) -> None:
+) -> Reported:
     """Reports a call with the wrong number of arguments (F321)."""
     number = {0: "no argument", 1: "1 argument"}.get(expected, f"{expected} arguments")
     counted = {0: "none is", 1: "1 is"}.get(actual, f"{actual} are")
-    context.report("F321", span, f"{name} takes {number}, but {counted} given", *notes)
+    return context.report("F321", span, f"{name} takes {number}, but {counted} given", *notes)

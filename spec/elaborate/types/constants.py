@@ -42,14 +42,12 @@ def constant(
     if bounded(context, operand.type, node.span) is None:
         return None
     if effort(operand.expr) > MAX_EFFORT:
-        context.report("F712", node.span, "evaluating this constant would take too long")
-        return None
+        return context.report("F712", node.span, "evaluating this constant would take too long")
     try:
         return operand.type, evaluate_constant(operand.expr)
     except EvaluationError as error:
         site = context.work.sites[error.site]
-        context.report(site.code, site.span, site.message)
-        return None
+        return context.report(site.code, site.span, site.message)
 
 
 def effort(expr: ir.Expr) -> int:
@@ -74,10 +72,9 @@ def integer(context: Context, node: syntax.Expr) -> int | None:
         return None
     kind, value = result
     if not isinstance(kind, Integer) or not isinstance(value, int):
-        context.report(
+        return context.report(
             "F301", node.span, f"an integer is required here, but this is {describe(kind)}"
         )
-        return None
     return value
 
 
@@ -87,8 +84,9 @@ def value_of(work: Elaboration, entity: ConstEntity) -> tuple[Type, Value] | Non
     """
     if entity.state is Pending.RESOLVING:
         circle = work.circle(entity)
-        work.report("F207", entity.span, f'the constant "{entity.name}" depends on itself{circle}')
-        return None
+        return work.report(
+            "F207", entity.span, f'the constant "{entity.name}" depends on itself{circle}'
+        )
     if entity.state is Pending.NEW:
         entity.state = Pending.RESOLVING
         work.resolving.append(entity)
@@ -111,14 +109,13 @@ def symbol(context: Context, entity: ConstEntity, span: Span) -> Operand | None:
     if entity.symbol is None or entity.type is None:
         return None
     if context.position.place == "constant" and not context.position.symbolic:
-        context.report(
+        return context.report(
             "F804",
             span,
             f'"{entity.name}" is symbolic, but a known value is required here',
             (entity.span, f'"{entity.name}" is declared here'),
             (None, "conditions on a symbolic constant go into its `where`"),
         )
-        return None
     return Operand(ir.Symbol(entity.type, entity.symbol, span=span))
 
 
@@ -160,8 +157,7 @@ def _constant_value(context: Context, entity: ConstEntity) -> tuple[Type, Value]
         return None
     result = constant(home, node, kind, entity.name)
     if result is not None and free and not isinstance(result[0], Int):
-        context.report(
+        return context.report(
             "F301", node.span, f"{entity.name} is an int, but this is {describe(result[0])}"
         )
-        return None
     return result

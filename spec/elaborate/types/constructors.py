@@ -30,8 +30,7 @@ def variant(
     """Elaborates ``VerifyRequest(token: 1)``."""
     if isinstance(kind, Nominal):
         name = kind.members[index]
-        context.report("F319", node.span, f"{name} has no fields: write it without brackets")
-        return None
+        return context.report("F319", node.span, f"{name} has no fields: write it without brackets")
     chosen = kind.variants[index]
     parts = _fields(context, kind, chosen.name, chosen.fields, node)
     if parts is None:

@@ -34,13 +34,12 @@ def member_of(context: Context, node: syntax.Expr, kind: Type) -> int | None:
         hint = "; `!` unwraps an option" if isinstance(kind, Option) else ""
         if isinstance(kind, Option) and isinstance(node, syntax.Name) and node.text == "None":
             hint = "; `== none` and `!= none` test for a value"
-        context.report(
+        return context.report(
             "F309",
             node.span,
             "`is` and patterns tell the members of an enum or union apart, but this is"
             f" {describe(kind)}{hint}",
         )
-        return None
     name = node.name if isinstance(node, syntax.Attribute) else node
     assert isinstance(name, syntax.Name)
     if isinstance(node, syntax.Attribute) and not _names_type(context, node.base, kind):
@@ -142,8 +141,7 @@ def member_value(context: Context, kind: Nominal | Union, index: int, span: Span
     variant = kind.variants[index]
     if variant.fields:
         fields = ", ".join(f"{item.name}: ..." for item in variant.fields)
-        context.report(
+        return context.report(
             "F317", span, f"{variant.name} carries fields: write {variant.name}({fields})"
         )
-        return None
     return Operand(settled(ir.MakeVariant(kind, index, (), span=span)))

@@ -150,8 +150,7 @@ def coerced(
             if context.given:
                 return Operand(_fitted(context, expr, target, span, holds), operand.ghost)
             value = show(expr.value, expr.type)
-            context.report("F701", span, f"{holds}, but this is {value}", *notes)
-            return None
+            return context.report("F701", span, f"{holds}, but this is {value}", *notes)
         return Operand(ir.Literal(target, expr.value, span=span), operand.ghost)
     return Operand(_fitted(context, expr, target, span, holds), operand.ghost)
 
@@ -209,13 +208,12 @@ def unified(
     """Converts both operands to their common type. Reports F302 if they have none."""
     target = join(left.type, right.type)
     if target is None:
-        context.report(
+        return context.report(
             "F302",
             span,
             f"{action} {describe(left.type)} and {describe(right.type)}, which"
             f" {_strangers(left.type, right.type)}",
         )
-        return None
     return widened(left, target), widened(right, target), target
 
 
@@ -333,6 +331,5 @@ def in_64_bits(context: Context, low: int, high: int, span: Span) -> Int | None:
     """Returns the type ``low..high``. Reports F702 if it does not fit in 64 bits."""
     if low < INT64_LOW or high > INT64_HIGH:
         value = f"is {low}" if low == high else f"could be anywhere in {low}..{high}"
-        context.report("F702", span, f"this {value}, which does not fit in 64 bits")
-        return None
+        return context.report("F702", span, f"this {value}, which does not fit in 64 bits")
     return Int(low, high)

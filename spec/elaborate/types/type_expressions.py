@@ -30,7 +30,7 @@ from fencepost.spec.core.types import (
     has_ghost,
 )
 from fencepost.spec.elaborate.base.built_in import TYPE_WORDS
-from fencepost.spec.elaborate.base.context import Context, Elaboration, Position
+from fencepost.spec.elaborate.base.context import Context, Elaboration, Position, Reported
 from fencepost.spec.elaborate.base.size_checks import bounded, map_type
 from fencepost.spec.elaborate.base.symbols import (
     BrokenEntity,
@@ -70,24 +70,21 @@ def resolve(context: Context, node: syntax.Expr) -> Type | None:
         case syntax.Optional(element):
             inner = resolve(context, element)
             if isinstance(inner, Option):
-                context.report("F305", node.span, f"{describe(inner)} is already an option")
-                return None
+                return context.report("F305", node.span, f"{describe(inner)} is already an option")
             return None if inner is None else bounded(context, Option(inner), node.span)
         case syntax.Index(syntax.Name(text=text), arguments) if text in (*_APPLIED, "int"):
             return _applied(context, text, arguments, node.span)
         case _:
-            _not_a_type(context, node, None)
-            return None
+            return _not_a_type(context, node, None)
 
 
-def _not_a_type(context: Context, node: syntax.Expr, entity: Entity | None) -> None:
+def _not_a_type(context: Context, node: syntax.Expr, entity: Entity | None) -> Reported:
     if entity is not None:
         note: Note = (entity.span, f'"{entity.name}" is declared here')
         message = f'a type is required here, but "{entity.name}" is {kind_of(entity)}'
-        context.report("F304", node.span, message, note)
-        return
+        return context.report("F304", node.span, message, note)
     forms = listing(["bool", "int8 to int64", "int[bits]", *_APPLIED.values()])
-    context.report(
+    return context.report(
         "F304",
         node.span,
         f"a type is required here: the name of one, low..high, T?, {forms}",
@@ -102,15 +99,13 @@ def _named(context: Context, node: syntax.Name) -> Type | None:
         case "int8" | "int16" | "int32" | "int64":
             return Machine(int(text[3:]))
         case "int":
-            context.report(
+            return context.report(
                 "F303",
                 node.span,
                 "int has no bounds: give a range such as 0..10, or a machine integer such as int16",
             )
-            return None
         case "set" | "seq" | "bag" | "map":
-            context.report("F306", node.span, f"{text} needs its types: {_APPLIED[text]}")
-            return None
+            return context.report("F306", node.span, f"{text} needs its types: {_APPLIED[text]}")
         case _:
             pass
     if text in TYPE_WORDS:
@@ -119,8 +114,7 @@ def _named(context: Context, node: syntax.Name) -> Type | None:
     local = context.local(node)
     if local is not None:
         message = f'a type is required here, but "{text}" is a local'
-        context.report("F304", node.span, message, (local.span, "bound here"))
-        return None
+        return context.report("F304", node.span, message, (local.span, "bound here"))
     entity = context.look_up(node) or next(iter(context.members(text)), None)
     match entity:
         case TypeEntity():
@@ -139,8 +133,7 @@ def _named(context: Context, node: syntax.Name) -> Type | None:
                 context.report("F201", node.span, f'no type "{text}" is known here{hint}')
             return None
         case _:
-            _not_a_type(context, node, entity)
-            return None
+            return _not_a_type(context, node, entity)
 
 
 def module_member(context: Context, node: syntax.Attribute) -> Entity | None:
@@ -175,11 +168,9 @@ def _range(context: Context, low: syntax.Expr, high: syntax.Expr, span: Span) ->
     if ends[0] is None or ends[1] is None:
         return None
     if ends[0] < INT64_LOW or ends[1] > INT64_HIGH:
-        context.report("F703", span, "this range does not fit in 64 bits")
-        return None
+        return context.report("F703", span, "this range does not fit in 64 bits")
     if ends[0] > ends[1]:
-        context.report("F707", span, f"the range {ends[0]}..{ends[1]} has no values")
-        return None
+        return context.report("F707", span, f"the range {ends[0]}..{ends[1]} has no values")
     return Int(ends[0], ends[1])
 
 
@@ -191,13 +182,13 @@ def _applied(
         if width is None:
             return None
         if not 2 <= width <= 64:
-            context.report("F306", span, "a machine integer is written int[bits], of 2 to 64 bits")
-            return None
+            return context.report(
+                "F306", span, "a machine integer is written int[bits], of 2 to 64 bits"
+            )
         return Machine(width)
     min_count, max_count = {"set": (1, 2), "seq": (2, 2), "bag": (2, 2), "map": (2, 2)}[text]
     if not min_count <= len(arguments) <= max_count:
-        context.report("F306", span, f"{text} is written {_APPLIED[text]}")
-        return None
+        return context.report("F306", span, f"{text} is written {_APPLIED[text]}")
     first = resolve(context, arguments[0])
     if text == "map":
         second = resolve(context, arguments[1])
@@ -217,8 +208,9 @@ def _applied(
 def _capacity(context: Context, node: syntax.Expr) -> int | None:
     size = integer(context, node)
     if size is not None and not 0 <= size <= MAX_CAPACITY:
-        context.report("F705", node.span, f"a capacity is 0 to {MAX_CAPACITY}, but this is {size}")
-        return None
+        return context.report(
+            "F705", node.span, f"a capacity is 0 to {MAX_CAPACITY}, but this is {size}"
+        )
     return size
 
 
@@ -226,22 +218,20 @@ def _set(
     context: Context, element: Type, capacity: int | None, written: str, span: Span
 ) -> Type | None:
     if has_ghost(element):
-        context.report(
+        return context.report(
             "F503",
             span,
             f"{describe(element)} has ghost fields, but values with ghost fields are not allowed "
             "in a set: the set would depend on them",
         )
-        return None
     small = countable(element, SMALL_SET)
     if capacity is None and not small:
-        context.report(
+        return context.report(
             "F704",
             span,
             f"{written} has more than {SMALL_SET} values, so the set needs a capacity:"
             f" set[{written}, n]",
         )
-        return None
     if capacity is not None and small and capacity >= cardinality(element):
         capacity = None
     return bounded(context, Set(element, capacity), span)
@@ -257,8 +247,7 @@ def type_of(work: Elaboration, entity: TypeEntity) -> Type | None:
         message = (
             f'the type "{entity.name}" contains itself, so its values would be infinite{circle}'
         )
-        work.report("F206", entity.span, message)
-        return None
+        return work.report("F206", entity.span, message)
     if entity.state is Pending.NEW:
         entity.state = Pending.RESOLVING
         work.descend(entity.span, False)

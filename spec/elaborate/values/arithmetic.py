@@ -52,12 +52,11 @@ def literal(context: Context, value: int, span: Span, expected: Type | None) -> 
         expected = expected.element
     if isinstance(expected, Machine):
         if not expected.low <= value <= expected.high:
-            context.report(
+            return context.report(
                 "F701",
                 span,
                 f"{describe(expected)} holds {expected.low}..{expected.high}, but this is {value}",
             )
-            return None
         return Operand(ir.Literal(expected, value, span=span))
     kind = in_64_bits(context, value, value, span)
     return None if kind is None else Operand(number(value, span))
@@ -77,8 +76,9 @@ def negated(context: Context, operand: Operand, span: Span) -> Operand | None:
         case Machine() as kind:
             expr = ir.Negate(kind, operand.expr, span=span)
         case other:
-            context.report("F308", span, f"- takes an integer, but this is {describe(other)}")
-            return None
+            return context.report(
+                "F308", span, f"- takes an integer, but this is {describe(other)}"
+            )
     return Operand(settled(expr, operand.expr), operand.ghost)
 
 
@@ -102,8 +102,7 @@ def combined(
         elif not hint and operator in _SET_OPERATORS and _element(left.type, right.type):
             hint = "; the set of one element is {e}"
         message = f"{operator} takes two {accepted}, but this is {describe(wrong)}{hint}"
-        context.report("F308", span, message)
-        return None
+        return context.report("F308", span, message)
     both = unified(context, left, right, span, "this combines")
     if both is None:
         return None
@@ -152,21 +151,21 @@ def _sets(
     assert isinstance(right.type, Set)
     both = join(left.type, right.type)
     if both is None:
-        context.report(
+        return context.report(
             "F302",
             span,
             f"{operator} combines {describe(left.type)} and {describe(right.type)}, which have no"
             " element in common",
         )
-        return None
     assert isinstance(both, Set)
     element = both.element
     sizes = most(left.type), most(right.type)
     size = {"|": sum(sizes), "&": min(sizes), "-": sizes[0]}[operator]
     kind = set_type(element, size)
     if kind.capacity is not None and kind.capacity > MAX_CAPACITY:
-        context.report("F705", span, f"this set can have {size} elements, more than {MAX_CAPACITY}")
-        return None
+        return context.report(
+            "F705", span, f"this set can have {size} elements, more than {MAX_CAPACITY}"
+        )
     ghost = first_ghost(left, right)
     if has_ghost(element):
         ghost = Ghost(span, f"a set depends on the ghost fields of {describe(element)}")
@@ -183,12 +182,11 @@ def interval(context: Context, low: Operand, high: Operand, span: Span) -> Opera
             hint = ""
             if isinstance(operand.type, Machine):
                 hint = "; int(...) converts"
-            context.report(
+            return context.report(
                 "F301",
                 operand.expr.span or span,
                 f"an integer is required here, but this is {describe(operand.type)}{hint}",
             )
-            return None
     low, high = _tight(low), _tight(high)
     assert isinstance(low.type, Int)
     assert isinstance(high.type, Int)
@@ -237,12 +235,10 @@ def machine(context: Context, node: syntax.Call, target: Machine) -> Operand | N
 
 def _number(context: Context, node: syntax.Call, name: str) -> Operand | None:
     if len(node.arguments) != 1:
-        wrong_number(context, name, 1, len(node.arguments), node.span)
-        return None
+        return wrong_number(context, name, 1, len(node.arguments), node.span)
     operand = context.inner().expression(node.arguments[0].value)
     if operand is None or isinstance(operand.type, Integer):
         return operand
     hint = "; `!` unwraps an option" if isinstance(operand.type, Option) else ""
     message = f"{name} converts integers, but this is {describe(operand.type)}{hint}"
-    context.report("F308", node.span, message)
-    return None
+    return context.report("F308", node.span, message)

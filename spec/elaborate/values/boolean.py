@@ -29,10 +29,9 @@ def truth(context: Context, node: syntax.Expr) -> Operand | None:
     if operand.type != BOOL:
         while isinstance(node, syntax.LetIn):
             node = node.body
-        context.report(
+        return context.report(
             "F301", node.span, f"a condition is required here, but this is {describe(operand.type)}"
         )
-        return None
     return operand
 
 

@@ -22,7 +22,7 @@ from fencepost.spec.core.types import (
     describe,
 )
 from fencepost.spec.elaborate.base import other_languages
-from fencepost.spec.elaborate.base.context import Context, role_locals
+from fencepost.spec.elaborate.base.context import Context, Reported, role_locals
 from fencepost.spec.elaborate.base.symbols import (
     BrokenEntity,
     DefEntity,
@@ -71,8 +71,9 @@ def call(context: Context, node: syntax.Call, expected: Type | None) -> Operand 
             kind = resolve(context, function)
             return arithmetic.machine(context, node, kind) if isinstance(kind, Machine) else None
         case function:
-            context.report("F319", function.span, "this is not a function, so it cannot be called")
-            return None
+            return context.report(
+                "F319", function.span, "this is not a function, so it cannot be called"
+            )
 
 
 def _named(
@@ -88,8 +89,9 @@ def _named(
     local = context.local(name)
     if local is not None:
         note: Note = (local.span, f'"{text}" is bound here')
-        context.report("F319", name.span, f'"{text}" is a value and takes no arguments', note)
-        return None
+        return context.report(
+            "F319", name.span, f'"{text}" is a value and takes no arguments', note
+        )
     entity = context.look_up(name)
     if entity is not None:
         return _of(context, entity, node, None)
@@ -138,8 +140,9 @@ def _dotted(context: Context, function: syntax.Attribute, node: syntax.Call) -> 
         hint = f"; write {other_languages.FUNCTIONS.get(name, name)}(...)"
     elif name in other_languages.INSTEAD:
         hint = f"; {other_languages.INSTEAD[name]}"
-    context.report("F319", function.span, f"this is not a function, so it cannot be called{hint}")
-    return None
+    return context.report(
+        "F319", function.span, f"this is not a function, so it cannot be called{hint}"
+    )
 
 
 def _of(
@@ -169,17 +172,15 @@ def _of(
                 f'"{entity.name}" is a procedure, a statement without a value; use a def for a '
                 "value"
             )
-            context.report("F319", node.function.span, message, note)
-            return None
+            return context.report("F319", node.function.span, message, note)
         case _:
-            _no_call(context, entity, node.function.span)
-            return None
+            return _no_call(context, entity, node.function.span)
 
 
-def _no_call(context: Context, entity: Entity, span: Span) -> None:
+def _no_call(context: Context, entity: Entity, span: Span) -> Reported:
     note: Note = (entity.span, f'"{entity.name}" is declared here')
     message = f'"{entity.name}" is {kind_of(entity)}, so it cannot be called'
-    context.report("F319", span, message, note)
+    return context.report("F319", span, message, note)
 
 
 # ---------------------------------------------------------------- defs
@@ -255,13 +256,12 @@ def entered(
     recursive call, after reporting it.
     """
     if entity in context.expanding:
-        context.work.report(
+        return context.work.report(
             "F213",
             span,
             f'"{entity.name}" calls itself, and the depth of recursion cannot be bounded',
             (entity.span, f'"{entity.name}" is declared here'),
         )
-        return None
     return replace(
         context,
         module=entity.module,
@@ -331,7 +331,7 @@ def _argument_values(
         return None
     if len(parameters) != len(arguments):
         names = [item.name.text for item in parameters]
-        wrong_number(
+        return wrong_number(
             context,
             entity.name,
             len(names),
@@ -339,7 +339,6 @@ def _argument_values(
             span,
             (entity.span, f"{entity.name}({', '.join(names)}) is declared here"),
         )
-        return None
     operands: list[Operand] = []
     for parameter, argument in zip(parameters, arguments, strict=True):
         if inside is None:

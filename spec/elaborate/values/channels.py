@@ -21,7 +21,7 @@ from fencepost.spec.core.types import (
     describe,
     has_ghost,
 )
-from fencepost.spec.elaborate.base.context import Context
+from fencepost.spec.elaborate.base.context import Context, Reported
 from fencepost.spec.elaborate.base.ghosts import ordinary
 from fencepost.spec.elaborate.base.size_checks import bounded, map_type
 from fencepost.spec.elaborate.base.symbols import (
@@ -105,8 +105,7 @@ def _capacity(context: Context, option: syntax.Capacity) -> int | None:
     if size is None or 1 <= size <= MAX_CAPACITY:
         return size
     message = f"a channel's capacity is 1 to {MAX_CAPACITY}, but this is {size}"
-    context.report("F705", option.size.span, message)
-    return None
+    return context.report("F705", option.size.span, message)
 
 
 def _container(
@@ -115,33 +114,30 @@ def _container(
     span = entity.decl.message.span
     if kind in ("persistent", "distinct"):
         if has_ghost(message):
-            context.report(
+            return context.report(
                 "F503",
                 span,
                 f"{describe(message)} has ghost fields, and a {kind} channel is a set of messages:"
                 " it would depend on them",
             )
-            return None
         small = countable(message, SMALL_SET)
         if small and (capacity is None or capacity >= cardinality(message)):
             return bounded(context, Set(message), span)
         if capacity is None:
-            context.report(
+            return context.report(
                 "F412",
                 entity.span,
                 f"{describe(message)} has more than {SMALL_SET} values, so {entity.name} needs a"
                 " capacity: `capacity n`",
             )
-            return None
         return bounded(context, Set(message, capacity), span)
     if capacity is None:
-        context.report(
+        return context.report(
             "F412",
             entity.span,
             f"{entity.name} needs a capacity, because everything is finite: `capacity n`, or"
             " `capacity n or block`",
         )
-        return None
     held = Seq(message, capacity) if kind == "ordered" else Bag(message, capacity)
     return bounded(context, held, span)
 
@@ -218,8 +214,7 @@ def line(context: Context, node: syntax.Expr) -> Line | None:
     arguments = node.arguments if isinstance(node, syntax.Index) else ()
     entity = denoted(context, base)
     if not isinstance(entity, ChannelEntity):
-        _no_channel(context, base)
-        return None
+        return _no_channel(context, base)
     if entity.index is None or entity.type is None:
         return None
     keys = _keys(context, entity, arguments, node.span)
@@ -241,27 +236,24 @@ def line(context: Context, node: syntax.Expr) -> Line | None:
     return Line(entity, tuple(path), read, tuple(bindings))
 
 
-def _no_channel(context: Context, node: syntax.Expr) -> None:
+def _no_channel(context: Context, node: syntax.Expr) -> Reported:
     """Reports that ``node`` does not denote a channel (F413, or F201 for an unknown name)."""
     if isinstance(node, syntax.Name):
         local = context.local(node)
         if local is not None:
             note: Note = (local.span, f'"{node.text}" is bound here')
             message = f'a channel is required here, but "{node.text}" is a local'
-            context.report("F413", node.span, message, note)
-            return
+            return context.report("F413", node.span, message, note)
         entity = context.look_up(node) or next(iter(context.members(node.text)), None)
         if entity is None:
-            context.unknown(node, "channel", kinds=(ChannelEntity,))
-            return
+            return context.unknown(node, "channel", kinds=(ChannelEntity,))
     else:
         entity = denoted(context, node)
     if isinstance(entity, BrokenEntity):
-        return
+        return None
     if entity is None:
-        context.report("F413", node.span, "a channel is required here")
-        return
-    context.report(
+        return context.report("F413", node.span, "a channel is required here")
+    return context.report(
         "F413",
         node.span,
         f'a channel is required here, but "{entity.name}" is {kind_of(entity)}',
@@ -278,8 +270,7 @@ def _keys(
         names = ", ".join(index.name.text for index in entity.decl.indices)
         form = f"{entity.name}[{names}]" if names else f"{entity.name}, without an index"
         kind = "a family of channels" if names else "a single channel"
-        context.report("F413", span, f"{entity.name} is {kind}: write {form}", note)
-        return None
+        return context.report("F413", span, f"{entity.name} is {kind}: write {form}", note)
     keys = [
         converted_value(context, argument, kind, f"an index of {entity.name}", note)
         for argument, kind in zip(arguments, entity.indices, strict=True)

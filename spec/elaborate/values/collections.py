@@ -22,7 +22,7 @@ from fencepost.spec.core.types import (
     has_ghost,
     values,
 )
-from fencepost.spec.elaborate.base.context import Context, first_ghost
+from fencepost.spec.elaborate.base.context import Context, Reported, first_ghost
 from fencepost.spec.elaborate.base.ghosts import comparing, going_through
 from fencepost.spec.elaborate.base.size_checks import map_type
 from fencepost.spec.elaborate.base.symbols import Ghost, Operand
@@ -36,12 +36,12 @@ from fencepost.spec.text.problem import listing
 from fencepost.spec.text.source import Span
 
 
-def no_collection(context: Context, span: Span, kind: Type) -> None:
+def no_collection(context: Context, span: Span, kind: Type) -> Reported:
     """Reports that an expression is not a collection (F311)."""
     hint = "; iterate over its key type instead" if isinstance(kind, Map) else ""
     if isinstance(kind, Option):
         hint = "; `!` unwraps an option"
-    context.report(
+    return context.report(
         "F311",
         span,
         f"a set, sequence, bag or finite type is required here, but this is {describe(kind)}{hint}",
@@ -59,17 +59,15 @@ def elements(
         return None
     kind = operand.type
     if not isinstance(kind, Set | Seq | Bag):
-        no_collection(context, node.span, kind)
-        return None
+        return no_collection(context, node.span, kind)
     unbuilt = isinstance(operand.expr, ir.Universe | ir.Interval)
     if iterated and unbuilt and not countable(kind.element, MAX_ITERATED):
-        context.report(
+        return context.report(
             "F710",
             node.span,
             f"{describe(kind.element)} has too many values to iterate over: more than "
             f"{MAX_ITERATED}",
         )
-        return None
     return operand
 
 
@@ -78,8 +76,9 @@ def universe(context: Context, kind: Type | None, span: Span) -> Operand | None:
     if kind is None:
         return None
     if bits(kind) > 64:
-        context.report("F710", span, f"{describe(kind)} has too many values to be used as a set")
-        return None
+        return context.report(
+            "F710", span, f"{describe(kind)} has too many values to be used as a set"
+        )
     return Operand(ir.Universe(Set(kind), span=span))
 
 
@@ -114,8 +113,7 @@ def literal_collection(
     else:
         target = Seq(kind, len(operands))
     if len(operands) > MAX_CAPACITY:
-        _too_many(context, node.span, len(operands))
-        return None
+        return _too_many(context, node.span, len(operands))
     parts = tuple(widened(operand, kind).expr for operand in operands)
     return Operand(settled(ir.Build(target, parts, span=node.span), *parts), ghost)
 
@@ -135,8 +133,7 @@ def _empty(context: Context, node: syntax.Collection, expected: Type | None) -> 
         message = f"{describe(expected)} is required here, but this is an empty collection"
         if isinstance(expected, Map):
             message += f"; a map has a value for every key: [e for k in {describe(expected.key)}]"
-    context.report("F307", node.span, message)
-    return None
+    return context.report("F307", node.span, message)
 
 
 def each(
@@ -171,8 +168,7 @@ def common(
         joint = join(kind, operand.type)
         if joint is None:
             message = f"this is {describe(operand.type)}, and those before it are {describe(kind)}"
-            context.report("F302", part.span, message)
-            return None
+            return context.report("F302", part.span, message)
         kind = joint
     return kind
 
@@ -186,8 +182,8 @@ def _gathering(element: Type, span: Span) -> Ghost | None:
     return None
 
 
-def _too_many(context: Context, span: Span, size: int) -> None:
-    context.report(
+def _too_many(context: Context, span: Span, size: int) -> Reported:
+    return context.report(
         "F705", span, f"this can have {size} elements, but a collection has at most {MAX_CAPACITY}"
     )
 
@@ -241,8 +237,7 @@ def comprehension(
     else:
         target = Seq(element.type, size)
     if target.capacity is not None and target.capacity > MAX_CAPACITY:
-        _too_many(context, node.span, size)
-        return None
+        return _too_many(context, node.span, size)
     test = None if condition is None else condition.expr
     *outer, last = generators
     expr: ir.Expr = ir.Collect(
@@ -311,17 +306,15 @@ def _mapping(
     assert kind is not None
     single = len(node.binders) == 1 and node.condition is None
     if not isinstance(domain.expr, ir.Universe) or not single:
-        context.report(
+        return context.report(
             "F312", node.span, "a map has a value for every key: [e for k in K], where K is a type"
         )
-        return None
     if isinstance(expected, Map) and expected.key != kind and context.position.convert is None:
-        context.report(
+        return context.report(
             "F302",
             node.binders[0].domain.span,
             f"the keys are {describe(expected.key)}, but this is {describe(kind)}",
         )
-        return None
     target = map_type(context, kind, element.type, node.span)
     if target is None:
         return None
@@ -424,14 +417,12 @@ def _keys(context: Context, node: syntax.Map, kind: Type | None) -> list[ir.Lite
         if not isinstance(key.expr, ir.Literal):
             message = "the keys of a map literal are constants"
             note = (None, "the form with any keys is: [e for k in K], where K is a type")
-            context.report("F312", part.span, message, note)
-            return None
+            return context.report("F312", part.span, message, note)
         keys.append(key.expr)
         value = key.expr.value
         if value in first:
             message = f"{show(value, kind)} has a value already"
-            context.report("F312", part.span, message, (first[value], "first given here"))
-            return None
+            return context.report("F312", part.span, message, (first[value], "first given here"))
         first[value] = part.span
     return keys
 

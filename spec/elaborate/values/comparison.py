@@ -64,13 +64,12 @@ def order(context: Context, node: syntax.Binary) -> Operand | None:
     for operand, side in ((left, node.left), (right, node.right)):
         if not isinstance(operand.type, Integer | Set):
             hint = "; `!` unwraps an option" if isinstance(operand.type, Option) else ""
-            context.report(
+            return context.report(
                 "F308",
                 side.span,
                 f"{node.operator} compares two integers or two sets, but this is"
                 f" {describe(operand.type)}{hint}",
             )
-            return None
     both = unified(context, left, right, node.span, "this compares")
     if both is None:
         return None
@@ -124,15 +123,13 @@ def membership(context: Context, node: syntax.Binary) -> Operand | None:
         return None
     inner = element_of(collection.type)
     if inner is None:
-        no_collection(context, node.right.span, collection.type)
-        return None
+        return no_collection(context, node.right.span, collection.type)
     if join(element.type, inner) is None:
-        context.report(
+        return context.report(
             "F302",
             node.span,
             f"this looks for {describe(element.type)} among values of {describe(inner)}",
         )
-        return None
     ghost = first_ghost(element, collection) or comparing(inner, node.span)
     expr = contains(context, element.expr, collection.expr, node.span)
     return Operand(_negated(expr, node.operator == "not in"), ghost)

@@ -34,8 +34,7 @@ def enabled(context: Context, node: syntax.Call) -> Operand | None:
                 "enabled(...) refers to the state before the step, so it is not allowed inside "
                 "next(...)"
             )
-        context.report("F318", node.span, message)
-        return None
+        return context.report("F318", node.span, message)
     written = node.arguments[0].value
     call = written if isinstance(written, syntax.Call) else None
     action = written if call is None else call.function
@@ -163,8 +162,7 @@ def arguments_of(context: Context, entity: ActionEntity, call: syntax.Call) -> l
     note: Note = (entity.span, f'"{entity.name}" is declared here')
     binders = () if entity.decl.choices is None else entity.decl.choices.binders
     if len(call.arguments) != len(binders):
-        wrong_number(context, name, len(binders), len(call.arguments), call.span, note)
-        return None
+        return wrong_number(context, name, len(binders), len(call.arguments), call.span, note)
     kinds: Sequence[Type | None] = entity.parameters or [None] * len(binders)
     operands: list[Operand] = []
     for binder, kind, argument in zip(binders, kinds, call.arguments, strict=True):

@@ -66,13 +66,12 @@ def _of_small_size(context: Context, node: syntax.Expr, operand: Operand) -> Ope
         return operand
     if countable(kind.element, SMALL_SET):
         return operand
-    context.report(
+    return context.report(
         "F710",
         node.span,
         f"{describe(kind.element)} has more than {SMALL_SET} values: it can be iterated over and "
         "tested with `in`, but is too large to be stored as a set",
     )
-    return None
 
 
 def _expression(context: Context, node: syntax.Expr, expected: Type | None) -> Operand | None:
@@ -125,12 +124,10 @@ def _expression(context: Context, node: syntax.Expr, expected: Type | None) -> O
         case syntax.Optional():
             return collections.universe(context, type_expressions.resolve(context, node), node.span)
         case syntax.UnaryTemporal() | syntax.BinaryTemporal():
-            formulas.misplaced(context, node)
-            return None
+            return formulas.misplaced(context, node)
         case syntax.Anything():
             message = "`...` is allowed in the steps of a scenario only"
-            context.report("F849", node.span, message)
-            return None
+            return context.report("F849", node.span, message)
         case _:
             assert_never(node)
 
@@ -144,8 +141,7 @@ def _none(context: Context, node: syntax.Nothing, expected: Type | None) -> Oper
     )
     if expected is not None:
         message = f"none is a value of options only, but {describe(expected)} is required here"
-    context.report("F307", node.span, message)
-    return None
+    return context.report("F307", node.span, message)
 
 
 def _unary(context: Context, node: syntax.Unary, expected: Type | None) -> Operand | None:

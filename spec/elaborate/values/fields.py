@@ -14,7 +14,7 @@ from fencepost.spec.core.types import (
     Union,
     describe,
 )
-from fencepost.spec.elaborate.base.context import Context, first_ghost
+from fencepost.spec.elaborate.base.context import Context, Reported, first_ghost
 from fencepost.spec.elaborate.base.ghosts import field_ghost
 from fencepost.spec.elaborate.base.symbols import Operand
 from fencepost.spec.elaborate.types.bidirectional import open_ended
@@ -68,8 +68,7 @@ def _index(
             expr = ir.Get(value, base.expr, converted.expr, span=span)
             expr = settled(expr, base.expr, converted.expr)
         case other:
-            no_index(context, other, span)
-            return None
+            return no_index(context, other, span)
     return Operand(expr, first_ghost(base, index))
 
 
@@ -82,16 +81,15 @@ def part_of(context: Context, node: syntax.Part) -> Operand | None:
     if not isinstance(base.type, Seq):
         hint = "; `!` unwraps an option" if isinstance(base.type, Option) else ""
         message = f"only a sequence has parts, but this is {describe(base.type)}{hint}"
-        context.report("F313", node.base.span, message)
-        return None
+        return context.report("F313", node.base.span, message)
     return part(inner, base, node.low, node.high, node.span)
 
 
-def no_index(context: Context, kind: Type, span: Span) -> None:
+def no_index(context: Context, kind: Type, span: Span) -> Reported:
     """Reports that a value of type ``kind`` cannot be indexed (F313)."""
     hint = "; `!` unwraps an option" if isinstance(kind, Option) else ""
     message = f"only a sequence or map can be indexed, but this is {describe(kind)}{hint}"
-    context.report("F313", span, message)
+    return context.report("F313", span, message)
 
 
 def field_of(context: Context, node: syntax.Attribute) -> Operand | None:
@@ -121,8 +119,7 @@ def field_index(context: Context, name: syntax.Name, kind: Type) -> int | None:
     if names:
         hint = suggestion_or_all(name.text, names)
     message = f'{describe(kind)} has no field "{name.text}"{hint}'
-    context.report("F314", name.span, message, *declaration(context, kind))
-    return None
+    return context.report("F314", name.span, message, *declaration(context, kind))
 
 
 def _payload(
@@ -136,26 +133,24 @@ def _payload(
     }
     if not holders:
         names = [item.name for variant in kind.variants for item in variant.fields]
-        context.report(
+        return context.report(
             "F314",
             node.name.span,
             f'no variant of {describe(kind)} has a field "{name}"{suggestion(name, names)}',
             *declaration(context, kind),
         )
-        return None
     # If contradictory conditions make every variant impossible, the field is never read.
     possible = _tags(context, operand.expr, kind) or frozenset(holders)
     if not possible <= holders.keys():
         variants = listing([kind.variants[tag].name for tag in holders])
         example = kind.variants[next(iter(holders))].name
-        context.report(
+        return context.report(
             "F315",
             node.span,
             f'"{name}" is a field of {variants}, but this may be another variant here; test'
             f" `... is {example}` or `match` before",
             *declaration(context, kind),
         )
-        return None
     for tag in possible:
         context.part(node.name, kind, kind.variants[tag].name, name)
     context.work.limit(len(possible), node.span)
@@ -208,8 +203,7 @@ def with_fields(context: Context, node: syntax.With) -> Operand | None:
         assert field.name is not None
         if field.name.text in seen:
             first = (seen[field.name.text].span, "first given here")
-            context.report("F320", field.span, f'"{field.name.text}" is given twice', first)
-            return None
+            return context.report("F320", field.span, f'"{field.name.text}" is given twice', first)
         seen[field.name.text] = field.name
         operand = _with_field(inner, operand, field.name, field.value, node.span)
     return operand
@@ -239,9 +233,8 @@ def unwrapped(context: Context, node: syntax.Unwrap) -> Operand | None:
     if operand is None:
         return None
     if not isinstance(operand.type, Option):
-        context.report(
+        return context.report(
             "F316", node.span, f"`!` unwraps an option, but this is {describe(operand.type)}"
         )
-        return None
     site = context.site("F906", node.span, "this is none, and `!` unwraps a value")
     return Operand(content(context, operand.expr, node.span, site), operand.ghost)

@@ -17,7 +17,7 @@ from fencepost.spec.core.size_limits import MAX_EFFORT, MAX_INSTANCES
 from fencepost.spec.core.traverse import rebuilt, walk
 from fencepost.spec.core.type_relations import element_of
 from fencepost.spec.core.types import Set, Type, Value
-from fencepost.spec.elaborate.base.context import Context
+from fencepost.spec.elaborate.base.context import Context, Reported
 from fencepost.spec.elaborate.base.symbols import Operand
 from fencepost.spec.elaborate.types.constants import effort
 from fencepost.spec.elaborate.values.boolean import truth
@@ -243,9 +243,9 @@ def given(part: T, values: Values) -> T:
     return rebuilt(part, lambda inner: given(inner, values)) if values else part
 
 
-def misplaced(context: Context, node: syntax.UnaryTemporal | syntax.BinaryTemporal) -> None:
+def misplaced(context: Context, node: syntax.UnaryTemporal | syntax.BinaryTemporal) -> Reported:
     """Reports a temporal operator in a position that requires a value (F801)."""
-    context.report(
+    return context.report(
         "F801",
         node.span,
         f"`{node.operator}` makes a formula, but a value is required here: formulas belong in a "

@@ -99,8 +99,7 @@ def function(context: Context, row: Function, node: syntax.Call) -> Operand | No
         return None
     count = len(node.arguments)
     if count not in row.builds:
-        wrong_number(context, row.name, min(row.builds), count, node.span)
-        return None
+        return wrong_number(context, row.name, min(row.builds), count, node.span)
     return row.builds[count](context.inner(), node)
 
 
@@ -134,8 +133,7 @@ def _of_collection(
         if kind is not None and not isinstance(operand.type, kind):
             name = node.function.span.text
             message = f"{name} takes a {described}, but this is {describe(operand.type)}"
-            context.report("F311", value.span, message)
-            return None
+            return context.report("F311", value.span, message)
         return core(context, operand, node.span)
 
     return build
@@ -151,8 +149,7 @@ def _count(context: Context, node: syntax.Call) -> Operand | None:
         return None
     if not isinstance(first.type, Seq | Bag):
         message = f"count(q, e) takes a sequence or bag, but this is {describe(first.type)}"
-        context.report("F311", node.arguments[0].span, message)
-        return None
+        return context.report("F311", node.arguments[0].span, message)
     inner = first.type.element
     second = context.expression(node.arguments[1].value, inner)
     if second is None:
@@ -209,8 +206,7 @@ def _sum(context: Context, operand: Operand, span: Span) -> Operand | None:
     if not isinstance(element, Int):
         hint = "; [int(x) for x in ...] converts" if isinstance(element, Machine) else ""
         message = f"sum adds integers, but these are {describe(element)}{hint}"
-        context.report("F308", span, message)
-        return None
+        return context.report("F308", span, message)
     count = most(whole)
     kind = in_64_bits(context, count * min(element.low, 0), count * max(element.high, 0), span)
     if kind is None:
@@ -241,8 +237,7 @@ def _of_two(greatest: bool) -> Build:
         kind = both[2]
         if not isinstance(kind, Integer):
             message = f"this compares integers, but this is {describe(kind)}"
-            context.report("F308", node.span, message)
-            return None
+            return context.report("F308", node.span, message)
         first, second = both[0].expr, both[1].expr
 
         def chosen(a: ir.Expr, b: ir.Expr) -> ir.Expr:
@@ -262,8 +257,7 @@ def _subsets(context: Context, operand: Operand, span: Span) -> Operand | None:
     if not countable(kind, MAX_CAPACITY):
         message = f"{describe(kind)} has more than {MAX_CAPACITY} values, too many to iterate over"
         note = (None, "to test whether x is a subset of s, write x <= s")
-        context.report("F710", span, message, note)
-        return None
+        return context.report("F710", span, message, note)
     every = ir.Universe(Set(kind), span=span)
     if isinstance(operand.expr, ir.Universe):
         return Operand(every, operand.ghost)
@@ -287,8 +281,7 @@ def _next(context: Context, node: syntax.Call) -> Operand | None:
         message = "next(...) is allowed in step invariants only"
         if context.position.after:
             message = "next(...) refers to the next state, so it cannot be nested"
-        context.report("F318", node.span, message)
-        return None
+        return context.report("F318", node.span, message)
     return context.at(replace(context.position, after=True)).expression(node.arguments[0].value)
 
 

@@ -103,13 +103,12 @@ def entity_value(context: Context, entity: Entity, node: syntax.Expr) -> Operand
             return None
         case _:
             assert_never(entity)
-    context.report(
+    return context.report(
         "F210",
         span,
         f'"{entity.name}" is {kind_of(entity)} and has no value; {advice}',
         (entity.span, f'"{entity.name}" is declared here'),
     )
-    return None
 
 
 # ---------------------------------------------------------------- state
@@ -133,8 +132,7 @@ def _variable(
     note: Note = (entity.span, f'"{entity.name}" is declared here')
     if context.position.place == "constant":
         message = f'"{entity.name}" is a variable, but a constant is required here'
-        context.report("F205", span, message, note)
-        return None
+        return context.report("F205", span, message, note)
     if entity.index is None or entity.type is None:
         return None
     if context.position.declared is not None and entity.index >= context.position.declared:
@@ -142,8 +140,7 @@ def _variable(
             f'"{entity.name}" has no value yet: an initial value can use the variables declared '
             "before it"
         )
-        context.report("F208", span, message, note)
-        return None
+        return context.report("F208", span, message, note)
     ghost = Ghost(span, f'"{entity.name}" is a ghost variable') if entity.decl.ghost else None
     role = entity.role
     if role is None or role.index_type is None:
@@ -164,12 +161,10 @@ def _channel(context: Context, entity: ChannelEntity, span: Span) -> Operand | N
     note: Note = (entity.span, f'"{entity.name}" is declared here')
     if context.position.place == "constant":
         message = f'"{entity.name}" is a channel, but a constant is required here'
-        context.report("F205", span, message, note)
-        return None
+        return context.report("F205", span, message, note)
     if context.position.place == "initial":
         message = f'"{entity.name}" is a channel, and initial values cannot depend on channels'
-        context.report("F205", span, message, note)
-        return None
+        return context.report("F205", span, message, note)
     if entity.index is None or entity.type is None:
         return None
     return Operand(ir.Variable(entity.type, entity.index, context.position.after, span=span))
@@ -183,8 +178,7 @@ def _quiescent(context: Context, span: Span) -> Operand | None:
                 "quiescent refers to the state before the step, so it is not allowed inside "
                 "next(...)"
             )
-        context.report("F318", span, message)
-        return None
+        return context.report("F318", span, message)
     actions = [index for index, kind in enumerate(context.work.action_kinds) if kind == "ordinary"]
     tests = tuple(ir.Not(ir.Enabled(index, span=span), span=span) for index in actions)
     return Operand(ir.And(tests, span=span))
@@ -236,14 +230,13 @@ def _of_role(context: Context, seen: Through, node: syntax.Attribute) -> Operand
         case DefEntity():
             return expanded(context, entity, (), node, seen)
         case _:
-            context.report(
+            return context.report(
                 "F210",
                 node.name.span,
                 "only the variables and defs of a role are visible from outside, and"
                 f' "{entity.name}" is {kind_of(entity)}',
                 (entity.span, f'"{entity.name}" is declared here'),
             )
-            return None
 
 
 def index(context: Context, node: syntax.Index) -> Operand | None:

@@ -103,8 +103,9 @@ def _constant(
         test = subject.expr if member.value else ir.Not(subject.expr, span=pattern.span)
         test = settled(test, subject.expr)
         return Match(test, subject.ghost, frozenset([int(member.value)]), True)
-    context.report("F302", pattern.span, f"{pattern.span.text} is not a value of {describe(kind)}")
-    return None
+    return context.report(
+        "F302", pattern.span, f"{pattern.span.text} is not a value of {describe(kind)}"
+    )
 
 
 def _record(context: Context, pattern: syntax.Pattern, subject: Operand, kind: Record) -> Matched:

@@ -137,21 +137,19 @@ def joined(context: Context, left: Operand, right: Operand, span: Span) -> Opera
     assert isinstance(right.type, Seq)
     element = join(left.type.element, right.type.element)
     if element is None:
-        context.report(
+        return context.report(
             "F302",
             span,
             f"+ joins {describe(left.type)} and {describe(right.type)}, which have no element in"
             " common",
         )
-        return None
     kind = Seq(element, left.type.capacity + right.type.capacity)
     if kind.capacity > MAX_CAPACITY:
-        context.report(
+        return context.report(
             "F705",
             span,
             f"this can have {kind.capacity} elements, but a collection has at most {MAX_CAPACITY}",
         )
-        return None
     expr: ir.Expr
     if isinstance(right.expr, ir.Build):
         # If the right operand is a literal, its elements are appended one by one.
