@@ -37,6 +37,11 @@ def _signature(kind: type[ir.Node]) -> tuple[tuple[str, Role], ...]:
     return _SIGNATURES[kind]
 
 
+def takes_collection(kind: type[ir.Node]) -> bool:
+    """Returns whether nodes of a class have an operand with the role of a collection."""
+    return any(role == "Collection" for _, role in _signature(kind))
+
+
 def operands(expr: ir.Expr) -> Iterator[tuple[ir.Expr, Role, bool]]:
     """Yields the operands of an expression in the order of its fields. Each operand comes with its
     role, and with a flag that is true if the slot that the expression binds is in scope in the

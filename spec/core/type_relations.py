@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from fencepost.spec.core.size_limits import countable, most
 from fencepost.spec.core.types import (
     SMALL_SET,
@@ -31,12 +33,8 @@ def join(left: Type, right: Type) -> Type | None:
     A type and an option of that type join to the option, except inside collections.
     """
     match left, right:
-        case (Option(a), Option(b)):
-            inner = _joined(a, b)
-            return None if inner is None else Option(inner)
-        case (Option(a), b) | (b, Option(a)):
-            inner = _joined(a, b)
-            return None if inner is None else Option(inner)
+        case (Option(a), Option(b)) | (Option(a), b) | (b, Option(a)):
+            return _inside(a, b, Option)
         case _:
             return _joined(left, right)
 
@@ -49,26 +47,25 @@ def _joined(left: Type, right: Type) -> Type | None:
         case Int(a, b), Int(c, d):
             return Int(min(a, c), max(b, d))
         case Option(a), Option(b):
-            inner = _joined(a, b)
-            return None if inner is None else Option(inner)
+            return _inside(a, b, Option)
         case Set(a), Set(b):
-            inner = _joined(a, b)
-            if inner is None:
-                return None
-            if None in (left.capacity, right.capacity):
-                return set_type(inner, max(most(left), most(right)))
-            return Set(inner, max(most(left), most(right)))
+            size = max(most(left), most(right))
+            small = None in (left.capacity, right.capacity)
+            return _inside(a, b, lambda c: set_type(c, size) if small else Set(c, size))
         case Seq(a, m), Seq(b, n):
-            inner = _joined(a, b)
-            return None if inner is None else Seq(inner, max(m, n))
+            return _inside(a, b, lambda c: Seq(c, max(m, n)))
         case Bag(a, m), Bag(b, n):
-            inner = _joined(a, b)
-            return None if inner is None else Bag(inner, max(m, n))
+            return _inside(a, b, lambda c: Bag(c, max(m, n)))
         case Map(k, a), Map(j, b) if k == j:
-            inner = _joined(a, b)
-            return None if inner is None else Map(k, inner)
+            return _inside(a, b, lambda c: Map(k, c))
         case _:
             return None
+
+
+def _inside(left: Type, right: Type, whole: Callable[[Type], Type]) -> Type | None:
+    """Returns the type that ``whole`` makes of the joint type of two parts, if they have one."""
+    inner = _joined(left, right)
+    return None if inner is None else whole(inner)
 
 
 def set_type(element: Type, size: int) -> Set:

@@ -401,9 +401,7 @@ class ConcreteDomain(Stage):
     def branch(
         self, condition: Code, then: Callable[[], Code], otherwise: Callable[[], Code]
     ) -> Code:
-        if condition in self._known:
-            return then() if self._known[condition] else otherwise()
-        return self._code("{1} if {0} else {2}", condition, then(), otherwise())
+        return self.conditional(condition, then, otherwise, ir.BOOL)
 
     def each(self, collection: Code, body: Callable[[Code], Code]) -> Code:
         slot, inner = self._bound(body)

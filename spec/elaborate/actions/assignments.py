@@ -192,16 +192,15 @@ def _entity(context: Context, entity: Entity, node: syntax.Expr) -> Place | None
         return _variable(context, entity, node)
     if isinstance(entity, BrokenEntity):
         return None
-    note: Note = (entity.span, f'"{entity.name}" is declared here')
     if isinstance(entity, ConstEntity):
         message = f'"{entity.name}" is a constant; declare a var to assign it'
-        context.report("F403", node.span, message, note)
+        context.report("F403", node.span, message, entity.note)
     elif isinstance(entity, ChannelEntity):
         message = f'"{entity.name}" is a channel: write `send ... to {entity.name}`'
-        context.report("F404", node.span, message, note)
+        context.report("F404", node.span, message, entity.note)
     else:
         message = f'"{entity.name}" is {kind_of(entity)}, but only a variable can be assigned'
-        context.report("F401", node.span, message, note)
+        context.report("F401", node.span, message, entity.note)
     return None
 
 

@@ -266,7 +266,7 @@ def _procedure(context: Context, entity: ProcedureEntity, call: syntax.Call) -> 
             "F214",
             call.span,
             f'only role {entity.role.name} calls its procedure "{entity.name}"',
-            (entity.span, f'"{entity.name}" is declared here'),
+            entity.note,
         )
         return None, context
     instance = context.instance if entity.role is not None else None

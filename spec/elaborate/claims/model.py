@@ -6,7 +6,7 @@ Variables, actions and properties are in declaration order, with those of import
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field
 
 from fencepost.spec.core import ir
@@ -36,6 +36,7 @@ from fencepost.spec.elaborate.base.symbols import (
     ActionEntity,
     ChannelEntity,
     ConstEntity,
+    Entity,
     Instance,
     Opening,
     RoleEntity,
@@ -141,7 +142,8 @@ class Assembly:
         self.paths = paths(self.root)
         self.instances = joined(self.root, self.written)
         for instance in self.instances:
-            self._declare(instance)
+            context = Context(self.work, instance, Position("constant"))
+            self._declare(context, instance.file.declarations, instance.names)
         self._width()
         self.work.action_kinds = [_kind(item) for item in self.acting]
         start = initial(self.work, self.variables, self.entities, self.instances)
@@ -213,19 +215,16 @@ class Assembly:
             return name
         return f"{self.paths[entity.module]}.{name}"
 
-    def _declare(self, instance: Instance) -> None:
-        context = Context(self.work, instance, Position("constant"))
-        for node in instance.file.declarations:
-            match node:
-                case (
-                    syntax.VarDecl(name=name)
-                    | syntax.ChannelDecl(name=name)
-                    | syntax.RoleDecl(name=name)
-                    | syntax.ActionDecl(name=name)
-                ):
-                    entity = instance.names.get(name.text)
-                case _:
-                    continue
+    def _declare(
+        self,
+        context: Context,
+        nodes: Sequence[syntax.Declaration | syntax.RoleMember],
+        names: Mapping[str, Entity],
+    ) -> None:
+        """Adds the variables and actions of a module or role, whose entities are in ``names``."""
+        for node in nodes:
+            name: syntax.Name | None = getattr(node, "name", None)
+            entity = None if name is None else names.get(name.text)
             match entity:
                 case VariableEntity() if entity.decl is node:
                     self._variable(context, entity)
@@ -236,7 +235,8 @@ class Assembly:
                 case ActionEntity() if entity.decl is node:
                     self._number(entity)
                 case _:
-                    # The name is declared twice, which has already been reported.
+                    # The node declares no state, or its name is declared twice, which has already
+                    # been reported.
                     pass
 
     def _number(self, entity: ActionEntity) -> None:
@@ -258,16 +258,7 @@ class Assembly:
                     " more values",
                 )
                 role.index_type = Bool()
-        for node in role.decl.members:
-            match node:
-                case syntax.VarDecl(name=name) | syntax.ActionDecl(name=name):
-                    entity = role.names.get(name.text)
-                case _:
-                    continue
-            if isinstance(entity, VariableEntity) and entity.decl is node:
-                self._variable(context, entity)
-            elif isinstance(entity, ActionEntity) and entity.decl is node:
-                self._number(entity)
+        self._declare(context, role.decl.members, role.names)
 
     def _variable(self, context: Context, entity: VariableEntity) -> None:
         kind = context.resolve(entity.decl.type)

@@ -367,92 +367,78 @@ def _dotted(node: syntax.Expr) -> str:
 
 
 def _check(node: syntax.CheckDecl, problems: list[Problem]) -> Check:
-    constants: dict[tuple[str, ...], syntax.CheckConst] = {}
-    engine: syntax.Name | None = None
-    depth: int | None = None
-    properties: tuple[str, ...] | None = None
-    without: tuple[str, ...] = ()
+    check = Check(node.name.text, node.slow, span=node.name.span)
     expected: syntax.ExpectVerdict | None = None
     counts: dict[Count, int] = {}
     spans: dict[str, Span] = {}
-    first_spans: dict[str, Span] = {}
-
-    def once(item: str, span: Span) -> None:
-        if item in first_spans:
-            message = f"{item} is given twice in check {node.name.text}"
-            problems.append(
-                Problem("F823", span, message, ((first_spans[item], "first given here"),))
-            )
-        first_spans.setdefault(item, span)
-
+    once = _Once(f"check {check.name}", problems)
     for item in node.items:
         match item:
-            case syntax.CheckConst(path=path):
-                key = tuple(part.text for part in path)
-                once(f"const {'.'.join(key)}", item.span)
-                constants[key] = item
-            case syntax.CheckEngine():
-                if item.engine is not None:
-                    once("engine", item.span)
-                    engine = item.engine
-                if item.depth is not None:
-                    once("depth", item.span)
-                    depth = item.depth
+            case syntax.CheckConst():
+                check = once.constant(check, item)
+            case syntax.CheckEngine(engine=engine, depth=depth):
+                if engine is not None:
+                    once.note("engine", item.span)
+                    check = replace(check, engine=engine.text)
+                if depth is not None:
+                    once.note("depth", item.span)
+                    check = replace(check, depth=depth)
             case syntax.CheckProperties(names=names):
-                once("properties", item.span)
-                properties = tuple(_dotted(name) for name in names)
+                once.note("properties", item.span)
                 spans |= {_dotted(name): name.span for name in names}
+                check = replace(check, properties=tuple(map(_dotted, names)))
             case syntax.CheckWithout(names=names):
-                once("what is not fair", item.span)
-                without = tuple(_dotted(name) for name in names)
+                once.note("what is not fair", item.span)
                 spans |= {_dotted(name): name.span for name in names}
-            case syntax.ExpectVerdict():
-                once("the expected verdict", item.span)
+                check = replace(check, without=tuple(map(_dotted, names)))
+            case syntax.ExpectVerdict(verdict=verdict, property=name, within=within):
+                once.note("the expected verdict", item.span)
                 expected = item
-                if item.property is not None:
-                    spans[_dotted(item.property)] = item.property.span
+                check = replace(check, verdict=verdict, within=within, property=None)
+                if name is not None:
+                    spans[_dotted(name)] = name.span
+                    check = replace(check, property=_dotted(name))
             case syntax.ExpectCount(what=what, count=count):
-                once(f"the expected {what}", item.span)
+                once.note(f"the expected {what}", item.span)
                 counts[what] = count
             case _:
                 assert_never(item)
     if expected is not None and expected.within is not None:
-        problems += _too_short(expected, expected.within, depth)
-    return Check(
-        name=node.name.text,
-        slow=node.slow,
-        engine=engine.text if engine else None,
-        depth=depth,
-        properties=properties,
-        verdict=expected.verdict if expected else "ok",
-        property=_dotted(expected.property) if expected and expected.property else None,
-        within=expected.within if expected else None,
-        counts=tuple(counts.items()),
-        constants=tuple(constants.values()),
-        without=without,
-        span=node.name.span,
-        spans=spans,
-    )
+        problems += _too_short(expected, expected.within, check.depth)
+    return replace(check, counts=tuple(counts.items()), spans=spans)
 
 
 def _scenario(node: syntax.ScenarioDecl, problems: list[Problem]) -> Check:
-    constants: dict[tuple[str, ...], syntax.CheckConst] = {}
+    check = Check(node.name.text, node.slow, properties=(), span=node.name.span, scenario=node)
+    once = _Once(f"scenario {check.name}", problems)
     for item in node.items:
         if isinstance(item, syntax.CheckConst):
-            key = tuple(part.text for part in item.path)
-            if key in constants:
-                message = f"const {'.'.join(key)} is given twice in scenario {node.name.text}"
-                first = (constants[key].span, "first given here")
-                problems.append(Problem("F823", item.span, message, (first,)))
-            constants.setdefault(key, item)
-    return Check(
-        name=node.name.text,
-        slow=node.slow,
-        properties=(),
-        constants=tuple(constants.values()),
-        span=node.name.span,
-        scenario=node,
-    )
+            check = once.constant(check, item)
+    return check
+
+
+class _Once:
+    """Reports (F823) items that occur twice in ``owner``."""
+
+    def __init__(self, owner: str, problems: list[Problem]) -> None:
+        self.owner = owner
+        self.problems = problems
+        self.spans: dict[str, Span] = {}
+
+    def note(self, item: str, span: Span) -> bool:
+        """Records an item. Returns whether it occurs for the first time."""
+        first = self.spans.setdefault(item, span)
+        if first is not span:
+            message = f"{item} is given twice in {self.owner}"
+            self.problems.append(Problem("F823", span, message, ((first, "first given here"),)))
+        return first is span
+
+    def constant(self, check: Check, item: syntax.CheckConst) -> Check:
+        """Adds a constant to a check."""
+        path = ".".join(part.text for part in item.path)
+        if self.note(f"const {path}", item.span):
+            return replace(check, constants=(*check.constants, item))
+        return check
 
 
 def _too_short(expected: syntax.ExpectVerdict, within: int, depth: int | None) -> list[Problem]:

@@ -130,8 +130,7 @@ class _Steps:
         if process is not None:
             local = ir.Local(process.type, picks[0].slot, span=written.span)
             tests.append(ir.Equal(local, process.expr, span=written.span))
-        note: Note = (entity.span, f'"{entity.name}" is declared here')
-        inner = self._arguments(picks[len(picks) - len(names) :], names, call, note)
+        inner = self._arguments(picks[len(picks) - len(names) :], names, call, entity.note)
         if inner is None or (call is not None and not self._received(entity, call)):
             return None
         return self._step(entity.index, picks, [*tests, *inner], node)
@@ -202,13 +201,12 @@ class _Steps:
             if action.kind in _FAULTS and action.channel == entity.index
         }
         name = written.name.text
-        note: Note = (entity.span, f'"{entity.name}" is declared here')
         if name not in numbers:
             hint = suggestion_or_all(name, list(numbers), "there is")
             if not numbers or name in _FAULTS:
                 hint = f"; it is not {_FAULTS.get(name, 'lossy')}"
             message = f'nothing called "{name}" is a fault of channel {entity.name}{hint}'
-            return self.context.report("F848", written.name.span, message, note)
+            return self.context.report("F848", written.name.span, message, entity.note)
         picks = self._head(numbers[name])
         if picks is None:
             return None
@@ -216,15 +214,14 @@ class _Steps:
         if isinstance(written.base, syntax.Index):
             indices = written.base.arguments
             if len(indices) != len(entity.indices):
-                return wrong_number(
-                    self.context, entity.name, len(entity.indices), len(indices), written.span, note
-                )
+                count = len(entity.indices), len(indices)
+                return wrong_number(self.context, entity.name, *count, written.span, entity.note)
             for pick, value, kind in zip(picks, indices, entity.indices, strict=False):
                 tested = self._tests(value, ir.Local(kind, pick.slot), kind, entity.name)
                 if tested is None:
                     return None
                 tests += tested
-        inner = self._arguments(picks[-1:], ["the message"], call, note)
+        inner = self._arguments(picks[-1:], ["the message"], call, entity.note)
         return None if inner is None else self._step(numbers[name], picks, [*tests, *inner], node)
 
     def _step(

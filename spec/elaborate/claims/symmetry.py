@@ -97,22 +97,10 @@ def _unordered(domain: ir.Expr) -> bool:
     return not isinstance(kind, Seq) and is_symmetric(kind)
 
 
-EXAMINED = (
-    ir.Literal, ir.Less, ir.Extreme, ir.Find, ir.Sum, ir.Size, ir.Occurrences, ir.Contains,
-    ir.Collect, ir.Gather, ir.ForEach,
-)  # fmt: skip
-"""Types of nodes that may depend on the order of values."""
-INDIFFERENT = (
-    ir.Add, ir.And, ir.Arithmetic, ir.Assert, ir.Assign, ir.At, ir.Bind, ir.Block, ir.Build,
-    ir.BuildMap, ir.Conditional, ir.Content, ir.Convert, ir.Demand, ir.Enabled, ir.Ensure, ir.Equal,
-    ir.Fits, ir.Get, ir.GetField, ir.HasTag, ir.If, ir.InsertAt, ir.Interval, ir.IsSome, ir.Leave,
-    ir.Let, ir.Local, ir.MakeRecord, ir.MakeVariant, ir.Mark, ir.Negate, ir.Not, ir.Observe, ir.Or,
-    ir.Payload, ir.Pick, ir.Quantified, ir.Remove, ir.RemoveAt, ir.Require, ir.Sequence,
-    ir.SetAlgebra, ir.Some, ir.Symbol, ir.Universe, ir.Variable, ir.WithField, ir.Witness,
-    ir.FieldStep, ir.KeyStep, ir.IndexStep,
-)  # fmt: skip
-"""Types of nodes and steps that never depend on an order. A test compares both lists with the core,
-and `EXAMINED` with the cases of `Look.at`, so that no type of node is accepted by default.
+COMPARING = (ir.Literal, ir.Less, ir.ForEach)
+"""Types of nodes that may depend on the order of values although no operand has the role of a
+collection (see `signatures`). A test compares the cases of `Look.at` with these nodes and with
+those that have such an operand, so that no type of node is accepted by default.
 """
 
 
@@ -127,7 +115,7 @@ class Look:
 
     def at(self, node: Node, span: Span | None) -> None:
         """Reports each dependence on order in ``node``. Problems refer to ``span`` if the node has
-        no span. The cases are those of `EXAMINED`.
+        no span.
         """
         if isinstance(node, ir.Node) and node.span is not None:
             span = node.span
@@ -157,6 +145,9 @@ class Look:
                 for reason in _why_rounds_differ(slot, body):
                     self._ordered(span, describe(domain.type), reason)
                     break
+            case ir.Quantified():
+                # `of_all_elements` makes its value independent of the order.
+                pass
             case _:
                 pass
         if isinstance(node, ir.Gather) and id(node) in self.counted:

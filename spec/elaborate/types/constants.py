@@ -113,7 +113,7 @@ def symbol(context: Context, entity: ConstEntity, span: Span) -> Operand | None:
             "F804",
             span,
             f'"{entity.name}" is symbolic, but a known value is required here',
-            (entity.span, f'"{entity.name}" is declared here'),
+            entity.note,
             (None, "conditions on a symbolic constant go into its `where`"),
         )
     return Operand(ir.Symbol(entity.type, entity.symbol, span=span))

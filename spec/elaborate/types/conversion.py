@@ -4,6 +4,8 @@ unions by name, and records by the names of their fields.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from fencepost.spec.core import ir
 from fencepost.spec.core.size_limits import most
 from fencepost.spec.core.type_relations import same_shape, set_type
@@ -83,17 +85,8 @@ def _made(context: Context, expr: ir.Expr, target: Type, span: Span) -> ir.Expr:
                 result = ir.Conditional(target, test, converted[tag], result, span=span)
             return result
         case Record(fields=fields), Record(fields=others):
-            positions = {field.name: number for number, field in enumerate(fields)}
-            values = tuple(
-                _field(
-                    context,
-                    ir.GetField(fields[positions[field.name]].type, expr, positions[field.name]),
-                    field.type,
-                    span,
-                )
-                for field in others
-            )
-            return ir.MakeRecord(target, values, span=span)
+            parts = {f.name: ir.GetField(f.type, expr, index) for index, f in enumerate(fields)}
+            return ir.MakeRecord(target, _fields(context, parts, others, span), span=span)
         case Option(element), Option(target_part):
             inner = _made(context, ir.Content(element, expr, span=span), target_part, span)
             option = Option(inner.type)
@@ -124,23 +117,19 @@ def _variant(context: Context, expr: ir.Expr, tag: int, target: Union, span: Spa
     """Converts ``expr``, whose tag is known to be ``tag``, to ``target``."""
     assert isinstance(expr.type, Union)
     variant = expr.type.variants[tag]
-    positions = {field.name: number for number, field in enumerate(variant.fields)}
     wanted = next(n for n, other in enumerate(target.variants) if other.name == variant.name)
-    values = tuple(
-        _field(
-            context,
-            ir.Payload(
-                variant.fields[positions[field.name]].type, expr, tag, positions[field.name]
-            ),
-            field.type,
-            span,
-        )
-        for field in target.variants[wanted].fields
-    )
+    parts = {f.name: ir.Payload(f.type, expr, tag, n) for n, f in enumerate(variant.fields)}
+    values = _fields(context, parts, target.variants[wanted].fields, span)
     return ir.MakeVariant(target, wanted, values, span=span)
 
 
-def _field(context: Context, expr: ir.Expr, target: Type, span: Span) -> ir.Expr:
-    converted = coerced(context, Operand(expr), target, span)
-    assert converted is not None
-    return converted.expr
+def _fields(
+    context: Context, parts: Mapping[str, ir.Expr], fields: tuple[Field, ...], span: Span
+) -> tuple[ir.Expr, ...]:
+    """Converts the parts with the names of ``fields`` to the types of these fields."""
+    values: list[ir.Expr] = []
+    for field in fields:
+        converted = coerced(context, Operand(parts[field.name]), field.type, span)
+        assert converted is not None
+        values.append(converted.expr)
+    return tuple(values)

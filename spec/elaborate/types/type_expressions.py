@@ -80,9 +80,8 @@ def resolve(context: Context, node: syntax.Expr) -> Type | None:
 
 def _not_a_type(context: Context, node: syntax.Expr, entity: Entity | None) -> Reported:
     if entity is not None:
-        note: Note = (entity.span, f'"{entity.name}" is declared here')
         message = f'a type is required here, but "{entity.name}" is {kind_of(entity)}'
-        return context.report("F304", node.span, message, note)
+        return context.report("F304", node.span, message, entity.note)
     forms = listing(["bool", "int8 to int64", "int[bits]", *_APPLIED.values()])
     return context.report(
         "F304",

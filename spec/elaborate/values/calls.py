@@ -4,12 +4,15 @@ conversions.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from fencepost.spec.core import ir
 from fencepost.spec.core.size_limits import countable, most
 from fencepost.spec.core.type_relations import set_type
 from fencepost.spec.core.types import (
     SMALL_SET,
     Bag,
+    Collection,
     Int,
     Machine,
     Nominal,
@@ -167,20 +170,18 @@ def _of(
         case BrokenEntity():
             return None
         case ProcedureEntity():
-            note: Note = (entity.span, f'"{entity.name}" is declared here')
             message = (
                 f'"{entity.name}" is a procedure, a statement without a value; use a def for a '
                 "value"
             )
-            return context.report("F319", node.function.span, message, note)
+            return context.report("F319", node.function.span, message, entity.note)
         case _:
             return _no_call(context, entity, node.function.span)
 
 
 def _no_call(context: Context, entity: Entity, span: Span) -> Reported:
-    note: Note = (entity.span, f'"{entity.name}" is declared here')
     message = f'"{entity.name}" is {kind_of(entity)}, so it cannot be called'
-    return context.report("F319", span, message, note)
+    return context.report("F319", span, message, entity.note)
 
 
 # ---------------------------------------------------------------- defs
@@ -260,7 +261,7 @@ def entered(
             "F213",
             span,
             f'"{entity.name}" calls itself, and the depth of recursion cannot be bounded',
-            (entity.span, f'"{entity.name}" is declared here'),
+            entity.note,
         )
     return replace(
         context,
@@ -412,13 +413,10 @@ def _shape(inside: Context, node: syntax.Expr) -> Type | None:
     element = _declared(inside, node.arguments[0])
     if element is None:
         return None
-    match node.base.text:
-        case "set":
-            return Set(element, 0)
-        case "seq":
-            return Seq(element, 0)
-        case _:
-            return Bag(element, 0)
+    return _COLLECTIONS[node.base.text](element, 0)
+
+
+_COLLECTIONS: Mapping[str, type[Collection]] = {"set": Set, "seq": Seq, "bag": Bag}
 
 
 def _opened(inside: Context, node: syntax.Expr, actual: Type) -> Type | None:
@@ -426,15 +424,15 @@ def _opened(inside: Context, node: syntax.Expr, actual: Type) -> Type | None:
     match node, actual:
         case syntax.Name(), Int():
             return actual
-        case syntax.Index(syntax.Name(text="set"), (element,)), Set():
+        case syntax.Index(syntax.Name(text=text), (element,)), Set() | Seq() | Bag() if isinstance(
+            actual, _COLLECTIONS[text]
+        ):
             kind = _declared(inside, element)
-            return kind and set_type(kind, most(actual))
-        case syntax.Index(syntax.Name(text="seq"), (element,)), Seq():
-            kind = _declared(inside, element)
-            return kind and replace(actual, element=kind)
-        case syntax.Index(syntax.Name(text="bag"), (element,)), Bag():
-            kind = _declared(inside, element)
-            return kind and replace(actual, element=kind)
+            if kind is None:
+                return None
+            if isinstance(actual, Set):
+                return set_type(kind, most(actual))
+            return replace(actual, element=kind)
         case _:
             return None
 

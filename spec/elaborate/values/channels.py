@@ -257,7 +257,7 @@ def _no_channel(context: Context, node: syntax.Expr) -> Reported:
         "F413",
         node.span,
         f'a channel is required here, but "{entity.name}" is {kind_of(entity)}',
-        (entity.span, f'"{entity.name}" is declared here'),
+        entity.note,
     )
 
 

@@ -21,20 +21,14 @@ from fencepost.spec.elaborate.types.arguments import named, wrong_number
 from fencepost.spec.elaborate.types.partiality import bound_all, same_kind, settled, widened
 from fencepost.spec.elaborate.values.roles import denoted, process, through
 from fencepost.spec.syntax import nodes as syntax
-from fencepost.spec.text.problem import Note, suggestion
+from fencepost.spec.text.problem import suggestion
 from fencepost.spec.text.source import Span
 
 
 def enabled(context: Context, node: syntax.Call) -> Operand | None:
     """Elaborates ``enabled(a)``, ``enabled(R[i].a)`` and ``enabled(R[i].a(x))``."""
-    if context.position.place not in ("property", "step") or context.position.after:
-        message = "enabled(...) is allowed in properties only"
-        if context.position.after:
-            message = (
-                "enabled(...) refers to the state before the step, so it is not allowed inside "
-                "next(...)"
-            )
-        return context.report("F318", node.span, message)
+    if not in_property(context, "enabled(...)", node.span):
+        return None
     written = node.arguments[0].value
     call = written if isinstance(written, syntax.Call) else None
     action = written if call is None else call.function
@@ -57,6 +51,20 @@ def enabled(context: Context, node: syntax.Call) -> Operand | None:
         role_index = entity.role.index_type
     expr = _chosen(context, entity.index, chosen, kinds, role_index, node.span)
     return Operand(expr, first_ghost(*chosen))
+
+
+def in_property(context: Context, form: str, span: Span) -> bool:
+    """Whether ``form``, which tests what is enabled, is allowed here. Reports F318 if it is not."""
+    if context.position.after:
+        message = (
+            f"{form} refers to the state before the step, so it is not allowed inside next(...)"
+        )
+        context.report("F318", span, message)
+    elif context.position.place not in ("property", "step"):
+        context.report("F318", span, f"{form} is allowed in properties only")
+    else:
+        return True
+    return False
 
 
 def action_of(context: Context, node: syntax.Expr) -> ActionEntity | None:
@@ -159,10 +167,10 @@ def arguments_of(context: Context, entity: ActionEntity, call: syntax.Call) -> l
     if named(context, call.arguments):
         return None
     name = call.function.span.text
-    note: Note = (entity.span, f'"{entity.name}" is declared here')
     binders = () if entity.decl.choices is None else entity.decl.choices.binders
     if len(call.arguments) != len(binders):
-        return wrong_number(context, name, len(binders), len(call.arguments), call.span, note)
+        count = len(binders), len(call.arguments)
+        return wrong_number(context, name, *count, call.span, entity.note)
     kinds: Sequence[Type | None] = entity.parameters or [None] * len(binders)
     operands: list[Operand] = []
     for binder, kind, argument in zip(binders, kinds, call.arguments, strict=True):

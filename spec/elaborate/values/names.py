@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import assert_never
+from collections.abc import Mapping
+from typing import TypeAlias, assert_never
 
 from fencepost.spec.core import ir
 from fencepost.spec.core.types import Map, Nominal, Type, Union
@@ -37,10 +38,10 @@ from fencepost.spec.elaborate.types.type_expressions import module_member, resol
 from fencepost.spec.elaborate.values.calls import expanded
 from fencepost.spec.elaborate.values.channels import channel_index
 from fencepost.spec.elaborate.values.collections import universe
+from fencepost.spec.elaborate.values.enabled import in_property
 from fencepost.spec.elaborate.values.fields import field_of, indexed
 from fencepost.spec.elaborate.values.roles import Through, denoted, member, process, through
 from fencepost.spec.syntax import nodes as syntax
-from fencepost.spec.text.problem import Note
 from fencepost.spec.text.source import Span
 
 
@@ -89,16 +90,8 @@ def entity_value(context: Context, entity: Entity, node: syntax.Expr) -> Operand
             return member_value(context, kind, entity.index, span)
         case DefEntity():
             return expanded(context, entity, (), node)
-        case RoleEntity():
-            advice = "name one of its variables after a dot"
-        case ModuleEntity():
-            advice = "name one of its members after a dot"
-        case ActionEntity():
-            advice = "`enabled(...)` asks whether it can be taken"
-        case ProcedureEntity():
-            advice = "call it as a statement; only a def has a value"
-        case PropertyEntity():
-            advice = "put the common part of properties into a def"
+        case RoleEntity() | ModuleEntity() | ActionEntity() | ProcedureEntity() | PropertyEntity():
+            advice = _ADVICE[type(entity)]
         case BrokenEntity():
             return None
         case _:
@@ -107,8 +100,18 @@ def entity_value(context: Context, entity: Entity, node: syntax.Expr) -> Operand
         "F210",
         span,
         f'"{entity.name}" is {kind_of(entity)} and has no value; {advice}',
-        (entity.span, f'"{entity.name}" is declared here'),
+        entity.note,
     )
+
+
+_Valueless: TypeAlias = RoleEntity | ModuleEntity | ActionEntity | ProcedureEntity | PropertyEntity
+_ADVICE: Mapping[type[_Valueless], str] = {
+    RoleEntity: "name one of its variables after a dot",
+    ModuleEntity: "name one of its members after a dot",
+    ActionEntity: "`enabled(...)` asks whether it can be taken",
+    ProcedureEntity: "call it as a statement; only a def has a value",
+    PropertyEntity: "put the common part of properties into a def",
+}
 
 
 # ---------------------------------------------------------------- state
@@ -129,10 +132,9 @@ def _variable(
     """Elaborates a reference to a variable. In a role family, ``instance`` is the process that owns
     the variable.
     """
-    note: Note = (entity.span, f'"{entity.name}" is declared here')
     if context.position.place == "constant":
         message = f'"{entity.name}" is a variable, but a constant is required here'
-        return context.report("F205", span, message, note)
+        return context.report("F205", span, message, entity.note)
     if entity.index is None or entity.type is None:
         return None
     if context.position.declared is not None and entity.index >= context.position.declared:
@@ -140,7 +142,7 @@ def _variable(
             f'"{entity.name}" has no value yet: an initial value can use the variables declared '
             "before it"
         )
-        return context.report("F208", span, message, note)
+        return context.report("F208", span, message, entity.note)
     ghost = Ghost(span, f'"{entity.name}" is a ghost variable') if entity.decl.ghost else None
     role = entity.role
     if role is None or role.index_type is None:
@@ -158,27 +160,20 @@ def _variable(
 def _channel(context: Context, entity: ChannelEntity, span: Span) -> Operand | None:
     """Elaborates the name of a channel to the content of the channel."""
     entity.looked_at = True
-    note: Note = (entity.span, f'"{entity.name}" is declared here')
     if context.position.place == "constant":
         message = f'"{entity.name}" is a channel, but a constant is required here'
-        return context.report("F205", span, message, note)
+        return context.report("F205", span, message, entity.note)
     if context.position.place == "initial":
         message = f'"{entity.name}" is a channel, and initial values cannot depend on channels'
-        return context.report("F205", span, message, note)
+        return context.report("F205", span, message, entity.note)
     if entity.index is None or entity.type is None:
         return None
     return Operand(ir.Variable(entity.type, entity.index, context.position.after, span=span))
 
 
 def _quiescent(context: Context, span: Span) -> Operand | None:
-    if context.position.place not in ("property", "step") or context.position.after:
-        message = "quiescent is allowed in properties only"
-        if context.position.after:
-            message = (
-                "quiescent refers to the state before the step, so it is not allowed inside "
-                "next(...)"
-            )
-        return context.report("F318", span, message)
+    if not in_property(context, "quiescent", span):
+        return None
     actions = [index for index, kind in enumerate(context.work.action_kinds) if kind == "ordinary"]
     tests = tuple(ir.Not(ir.Enabled(index, span=span), span=span) for index in actions)
     return Operand(ir.And(tests, span=span))
@@ -213,7 +208,7 @@ def _type_member(context: Context, entity: TypeEntity, node: syntax.Attribute) -
             "F211",
             node.name.span,
             f'"{entity.name}" is not an enum or union, so it has no members',
-            (entity.span, f'"{entity.name}" is declared here'),
+            entity.note,
         )
     return None
 
@@ -235,7 +230,7 @@ def _of_role(context: Context, seen: Through, node: syntax.Attribute) -> Operand
                 node.name.span,
                 "only the variables and defs of a role are visible from outside, and"
                 f' "{entity.name}" is {kind_of(entity)}',
-                (entity.span, f'"{entity.name}" is declared here'),
+                entity.note,
             )
 
 
