@@ -42,17 +42,16 @@ from fencepost.spec.elaborate.base.symbols import (
     RoleEntity,
     VariableEntity,
 )
+from fencepost.spec.elaborate.claims.declarations import check_unused
 from fencepost.spec.elaborate.claims.module_state import Written, every_instance, joined, paths
-from fencepost.spec.elaborate.claims.properties import Properties
+from fencepost.spec.elaborate.claims.properties import Properties, symbolic_constants
 from fencepost.spec.elaborate.claims.recordings import recording
 from fencepost.spec.elaborate.claims.scenarios import scenario
 from fencepost.spec.elaborate.claims.symmetry import of_all_elements, of_every, without_order
-from fencepost.spec.elaborate.claims.unused import check_unused
 from fencepost.spec.elaborate.types.constants import value_of
 from fencepost.spec.elaborate.types.members import member_names
 from fencepost.spec.elaborate.values import channels
 from fencepost.spec.elaborate.values.boolean import truth
-from fencepost.spec.elaborate.values.symbolic_constants import symbolic_constants
 from fencepost.spec.records import dataclass, replace
 from fencepost.spec.syntax import nodes as syntax
 from fencepost.spec.text.source import Span
