@@ -35,6 +35,7 @@ FOLDERS = (
     "checker.user_key",
     "checker.printing",
     "checker.options",
+    "checker.folders",
     "checker.search",
     "checker.layout",
     "checker.temporal",

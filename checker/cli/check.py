@@ -279,5 +279,6 @@ class Writer:
         """The run so far."""
         plan, specs, problems = self.plan, tuple(self._specs), tuple(self.problems)
         return Whole(
-            plan.request, specs, problems, __version__, versions(), plan.refused, plan.unchecked
-        )
+            plan.request, specs, problems, __version__, versions(), plan.refused, plan.unchecked,
+            plan.skipped,
+        )  # fmt: skip

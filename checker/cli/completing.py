@@ -12,9 +12,10 @@ from typing import TypeAlias
 
 import click
 
+from fencepost.checker.folders import SpecFinder
 from fencepost.spec.syntax import nodes as syntax
 from fencepost.spec.syntax.parser import parse
-from fencepost.spec.text.library import is_file, is_folder, read, shipped, specs_below
+from fencepost.spec.text.library import is_file, is_folder, read, shipped
 from fencepost.spec.text.problem import Rejected
 
 Completion: TypeAlias = Callable[[click.Context, click.Parameter, str], list[str]]
@@ -72,7 +73,7 @@ def _specs(ctx: click.Context) -> list[Path]:
     specs: list[Path] = []
     for path in paths:
         if is_folder(path):
-            specs += specs_below(path)
+            specs += SpecFinder(paths).specs(path)
         else:
             specs += [path] if is_file(path) else [p for p in [shipped(str(path))] if p]
     return specs

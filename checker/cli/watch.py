@@ -8,11 +8,12 @@ from dataclasses import replace
 from pathlib import Path
 
 from fencepost.checker.cli.terminal import complain
+from fencepost.checker.folders import SpecFinder
 from fencepost.checker.run.check import load
 from fencepost.checker.run.session import has_name, in_time
 from fencepost.checker.run.settings import Request
 from fencepost.checker.run.words import plural
-from fencepost.spec.text.library import is_folder, real, specs_below
+from fencepost.spec.text.library import is_folder, real
 from fencepost.spec.text.problem import Rejected
 
 EVERY = 0.3
@@ -32,31 +33,34 @@ def watch(
     Only specs that changed or that import a changed file are run again. If ``whole`` is true, all
     specs are.
     """
-    needs = _dependencies(request)
-    before = _stamps(request, needs)
+    finder = SpecFinder(request.specs)
+    needs = _dependencies(request, finder)
+    before = _stamps(request, needs, finder)
     code = run(request)
     try:
         while True:
             complain(f"watching {plural(len(before), 'file')}; Ctrl-C ends")
-            while (now := _stamps(request, needs)) == before:
+            while (now := _stamps(request, needs, finder)) == before:
                 wait()
             changed = {path for path in {*before, *now} if before.get(path) != now.get(path)}
-            needs = _dependencies(request)
+            # The list of files that git ignores may have changed.
+            finder = SpecFinder(request.specs)
+            needs = _dependencies(request, finder)
             # If a file is written after this point, the next round notices it.
-            before = _stamps(request, needs)
+            before = _stamps(request, needs, finder)
             specs = tuple(spec for spec, files in needs.items() if files & changed)
             code = run(request if whole or not specs else replace(request, specs=specs))
     except KeyboardInterrupt:
         return code
 
 
-def _dependencies(request: Request) -> Mapping[Path, frozenset[Path]]:
+def _dependencies(request: Request, finder: SpecFinder) -> Mapping[Path, frozenset[Path]]:
     """Maps each spec of a request to the files that it consists of. In a folder, only specs that
     have a check or cannot be read are included.
     """
     needs: dict[Path, frozenset[Path]] = {}
     for argument in request.specs:
-        for spec in specs_below(argument) if is_folder(argument) else [argument]:
+        for spec in finder.specs(argument):
             files = {real(spec)}
             try:
                 with in_time(spec, request.settings):
@@ -70,7 +74,7 @@ def _dependencies(request: Request) -> Mapping[Path, frozenset[Path]]:
 
 
 def _stamps(
-    request: Request, needs: Mapping[Path, frozenset[Path]]
+    request: Request, needs: Mapping[Path, frozenset[Path]], finder: SpecFinder
 ) -> Mapping[Path, tuple[int, int] | None]:
     """Returns the modification time and the size of each file, or None for a file that does not
     exist. Includes the files in a folder that no spec needs, because they may be new specs.
@@ -78,7 +82,7 @@ def _stamps(
     paths = {path for files in needs.values() for path in files}
     for argument in request.specs:
         if is_folder(argument):
-            paths |= {real(spec) for spec in specs_below(argument)}
+            paths |= {real(spec) for spec in finder.specs(argument)}
     return {path: _stamp(path) for path in paths}
 
 

@@ -17,6 +17,7 @@ from threading import Event
 from typing import TypeAlias
 
 from fencepost.checker.engines import COUNTING
+from fencepost.checker.folders import SpecFinder
 from fencepost.checker.lsp.places import Text
 from fencepost.spec.elaborate.base.files import read_files
 from fencepost.spec.elaborate.ide.references import Declaration, References
@@ -25,7 +26,7 @@ from fencepost.spec.records import dataclass
 from fencepost.spec.syntax import nodes as syntax
 from fencepost.spec.text import inputs
 from fencepost.spec.text.clock import TimeUp, limited
-from fencepost.spec.text.library import package_root, real, specs_below
+from fencepost.spec.text.library import package_root, real
 from fencepost.spec.text.problem import Problem, Rejected
 from fencepost.spec.text.source import Source, Span
 
@@ -268,7 +269,8 @@ class Desk:
         """Yields the open texts and the specs in the open folders, each as a path and its
         content.
         """
-        paths = [real(path) for folder in self.folders for path in specs_below(folder)]
+        finder = SpecFinder(self.folders)
+        paths = [real(path) for folder in self.folders for path in finder.specs(folder)]
         for path in dict.fromkeys([*self.documents, *paths[:MAX_FILES]]):
             if path in self.documents:
                 yield path, self.documents[path].text

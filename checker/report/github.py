@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from fencepost.checker.folders import summary
 from fencepost.checker.report.whole_run import Whole, place, property_name, refusal, sentence
 from fencepost.spec.text.problem import Problem, printable
 from fencepost.spec.text.source import Source, Span
@@ -37,6 +38,8 @@ def _lines(whole: Whole) -> Iterator[str]:
     for result, text, signed in whole.resumed:
         kind = "notice" if signed else "warning"
         yield _command(kind, result.job.check.span, "fencepost", text)
+    if whole.skipped:
+        yield _command("notice", None, "fencepost", summary(whole.skipped))
 
 
 def _problem(problem: Problem) -> str:

@@ -243,7 +243,8 @@ def spec_object(
 
 def objects(whole: Whole) -> list[Json]:
     """Returns an object for each spec of a run: those that were checked, those that could not be
-    checked, and those without checks. The last object holds the errors that belong to no spec.
+    checked, and those without checks. Further objects hold the errors that belong to no spec,
+    and the skipped folders.
     """
     specs = [
         spec_object(spec.path, whole.version, spec.done.results, **_not_run(spec))
@@ -256,6 +257,11 @@ def objects(whole: Whole) -> list[Json]:
             spec_object(path, whole.version, problems=[_problem(error) for error in errors])
         )
     specs += [spec_object(str(path), whole.version, unchecked=True) for path in whole.unchecked]
+    for folder in whole.skipped:
+        why: dict[str, Json] = {
+            "reason": folder.reason, "specs": folder.specs, "complete": folder.complete,
+        }  # fmt: skip
+        specs.append(spec_object(str(folder.path), whole.version, skipped=why))
     return [*specs]
 
 

@@ -31,6 +31,13 @@ def dumps(whole: Whole) -> str:
     for refused in whole.refused:
         errors = [problem for problem in refused.problems if not problem.warning]
         _refused(root, str(refused.path), errors)
+    if whole.skipped:
+        suite = SubElement(root, "testsuite", name="skipped specs")
+        for folder in whole.skipped:
+            case = SubElement(suite, "testcase", classname="fencepost", time="0")
+            case.set("name", clean(str(folder.path)))
+            SubElement(case, "skipped", message=clean(f"skipped {folder}"))
+        sums(suite, 0.0)
     return document(root, whole.other_errors)
 
 

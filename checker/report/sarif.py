@@ -42,6 +42,7 @@ def sarif_object(whole: Whole) -> dict[str, Json]:
         _note("note" if signed else "warning", caption) for _, caption, signed in whole.resumed
     ]
     notes += [_note("error", refusal(spec), spec.path) for spec in whole.refused]
+    notes += [_note("note", f"skipped {folder}", folder.path) for folder in whole.skipped]
     return log(
         whole.version, RULES, shown, results, successful=not whole.unusable, exit_code=exit_,
         notes=notes,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
+from fencepost.checker.folders import summary
 from fencepost.checker.printing.page import Page, cells, padded
 from fencepost.checker.report.assurance import remarks, searched_whole
 from fencepost.checker.report.text import write_check, write_foot, write_verdict
@@ -94,7 +95,8 @@ class Report:
             page.blank()
             page.line((str(result.job.program.path), "title"))
             write_check(page, result, steps=self._detail.steps)
-        write_foot(page, whole.results, again, whole.versions, self._notes(whole), whole.missing)
+        notes = [self._notes(whole), "" if self._detail.surprises else summary(whole.skipped)]
+        write_foot(page, whole.results, again, whole.versions, notes, whole.missing)
         for spec in whole.refused:
             page.words("", refusal(spec), 2, "bad")
         return page.text()

@@ -64,7 +64,7 @@ def write_foot(
     results: Sequence[CheckResult],
     again: str,
     versions: str,
-    notes: str = "",
+    notes: Sequence[str] = (),
     missing: Sequence[str] = (),
 ) -> None:
     """Writes the summary of a run and the command that repeats it. ``missing`` are phrases about
@@ -79,8 +79,8 @@ def write_foot(
         elif results:
             every += " as expected" if missing else ", all as expected"
         page.line((", ".join([every, *missing]), "bad" if wrong or missing else "good"))
-    if notes:
-        page.words("", notes, 2, "dim")
+    for note in filter(None, notes):
+        page.words("", note, 2, "dim")
     engines = runners([result.job for result in results])
     used = ", ".join(filter(None, [versions, engines]))
     page.line((f"{used}; again: {again}", "dim"))

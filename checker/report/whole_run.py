@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from fencepost.checker.folders import Skipped
 from fencepost.checker.outcome import NO_INITIAL_STATE, Finding, Outcome, Verdict
 from fencepost.checker.run.judge import UNCHECKED, CheckResult, verdict_met
 from fencepost.checker.run.session import Refusal, RefusedSpec, SpecPlan, SpecResults
@@ -122,6 +123,8 @@ class Whole:
     refused: tuple[RefusedSpec, ...] = ()
     unchecked: tuple[Path, ...] = ()
     """The specs without checks (see `run.session.Specs`)."""
+    skipped: tuple[Skipped, ...] = ()
+    """The folders and specs that were skipped (see `run.session.Plan`)."""
 
     @property
     def unusable(self) -> bool:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from fencepost.checker import engines
+from fencepost.checker.folders import Skipped, SpecFinder, summary
 from fencepost.checker.request import CannotRun, Progress
 from fencepost.checker.run import processes
 from fencepost.checker.run.check import by_visits, load, on_cluster, perform, prepare
@@ -27,7 +28,7 @@ from fencepost.spec.elaborate.base.files import Trees
 from fencepost.spec.elaborate.claims.program import Check, Program
 from fencepost.spec.records import dataclass
 from fencepost.spec.text.clock import TimeUp, limited
-from fencepost.spec.text.library import is_folder, real, specs_below
+from fencepost.spec.text.library import is_folder, real
 from fencepost.spec.text.problem import Problem, Rejected, listing, suggestion
 
 MAX_NAMED = 10
@@ -116,6 +117,8 @@ class Plan:
     refused: tuple[RefusedSpec, ...] = ()
     unchecked: tuple[Path, ...] = ()
     """The specs without checks (see `Specs`)."""
+    skipped: tuple[Skipped, ...] = ()
+    """The folders and specs that a folder of the request contains, but that are not checked."""
     crew: Crew | None = None
     """Runs the checks side by side and has already started, or None if they run one after another.
     The holder of the plan must close the crew.
@@ -134,6 +137,7 @@ class Specs(NamedTuple):
     problems: tuple[Problem, ...]
     refused: tuple[RefusedSpec, ...] = ()
     unchecked: tuple[Path, ...] = ()
+    skipped: tuple[Skipped, ...] = ()
 
 
 def programs(request: Request) -> Specs:
@@ -146,13 +150,13 @@ def programs(request: Request) -> Specs:
     imported: set[Path] = set()
     trees: Trees = {}
     problems = missing_folders(request.search)
+    finder = SpecFinder(request.specs)
     if problems:
         return Specs((), tuple(problems))
     for argument in request.specs:
         below = is_folder(argument)
-        paths = specs_below(argument) if below else [argument]
         count = 0
-        for path in paths:
+        for path in finder.specs(argument):
             try:
                 with in_time(path, request.settings):
                     program = load(path, request.search, trees)
@@ -169,14 +173,16 @@ def programs(request: Request) -> Specs:
             loaded.setdefault(real(path), program)
         if below and not count:
             message = f"{argument} contains no spec (*.fence) with a check"
-            problems.append(Problem("F025", None, message))
+            text = summary(finder.skipped)
+            problems.append(Problem("F025", None, message, ((None, text),) if text else ()))
     alone = [
         path for real_path, path in unchecked.items() if real_path not in imported | loaded.keys()
     ]
     if alone and loaded:
         problems.append(_unchecked(alone, request.settings))
+    problems += finder.problems
     specs, wrong = tuple(loaded.values()), tuple(refused.values())
-    return Specs(specs, tuple(problems), wrong, tuple(alone))
+    return Specs(specs, tuple(problems), wrong, tuple(alone), finder.skipped)
 
 
 def _unchecked(paths: Sequence[Path], settings: Settings) -> Problem:
@@ -279,7 +285,9 @@ def _planned(request: Request, loaded: Specs, crew: Crew | None) -> Plan:
                 crew.add(jobs)
             specs.append(SpecPlan(program, tuple(jobs), left))
     every = Rejected(problems).problems
-    return Plan(request, tuple(specs), every, tuple(refused), loaded.unchecked, crew)
+    return Plan(
+        request, tuple(specs), every, tuple(refused), loaded.unchecked, loaded.skipped, crew
+    )
 
 
 def _beside_others(job: Job) -> Job:

@@ -6,7 +6,7 @@ In `spec`, only this module and `inputs` access the file system.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
@@ -211,12 +211,17 @@ def find_module(
     return None
 
 
-def specs_below(folder: Path) -> list[Path]:
-    """Returns every spec below a folder, sorted. Hidden folders and links to folders are not
-    entered.
+def _hidden(folder: Path) -> bool:
+    return folder.name.startswith(".")
+
+
+def specs_below(folder: Path, skips: Callable[[Path], bool] = _hidden) -> list[Path]:
+    """Returns every spec below a folder, sorted. Links to folders are not entered, and neither are
+    folders for which ``skips`` returns true. ``skips`` is called once for each folder.
     """
     candidates: list[Path] = []
     for parent, folders, names in os.walk(folder):
-        folders[:] = [name for name in folders if not name.startswith(".")]
+        children = [Path(parent, name) for name in folders]
+        folders[:] = [path.name for path in children if not path.is_symlink() and not skips(path)]
         candidates += (Path(parent, name) for name in names if name.endswith(SUFFIX))
     return sorted(path for path in candidates if is_file(path))
