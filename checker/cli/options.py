@@ -20,7 +20,7 @@ from fencepost.checker.cli.terminal import WIDTH
 from fencepost.checker.engines import ENGINES
 from fencepost.checker.options import BY_FLAG, OPTIONS, SPARK, mistakes, number
 from fencepost.checker.printing import units
-from fencepost.checker.report.formats import FORMS
+from fencepost.checker.report.formats import FORMS, REPORTS
 from fencepost.checker.resources import without_collection
 from fencepost.checker.run.settings import request_of
 from fencepost.checker.search.interrupts import deferred
@@ -162,7 +162,7 @@ FORMATS = click.option(
     type=report_form(FORMS),
     multiple=True,
     shell_complete=completing.one_of(FORMS),
-    help="text, json, junit, sarif, github or html; repeatable.",
+    help=f"{listing(FORMS)}; repeatable.",
 )
 FILE = click.Path(path_type=Path, readable=False)
 """The type of a path that the shell completes and that need not exist."""
@@ -318,7 +318,7 @@ def _lower(message: str) -> str:
 
 # ---------------------------------------------------------------- reports
 
-ALONE = ("json", "junit", "sarif", "html")
+ALONE = tuple(form for form, row in REPORTS.items() if row.alone)
 """The formats that form a complete document. Nothing else may be written to the same stream."""
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias, assert_never, get_args
+from collections.abc import Callable, Mapping
+from typing import Literal, TypeAlias, get_args
 
 from fencepost.checker.printing.page import Page
 from fencepost.checker.report import github, json, junit, sarif
@@ -14,6 +15,7 @@ from fencepost.checker.run.settings import command_line
 from fencepost.checker.run.words import plural
 from fencepost.checker.trace.causes import causes
 from fencepost.checker.trace.of_search import result_document
+from fencepost.spec.records import dataclass
 
 Form: TypeAlias = Literal["text", "json", "junit", "sarif", "github", "html"]
 """The formats of a report of `fencepost check`."""
@@ -26,21 +28,7 @@ def made(form: Form, whole: Whole, width: int, detail: Detail = WHOLE) -> str:
     """Renders the report. Returns "" if the format has nothing to show. ``detail`` only affects
     text.
     """
-    match form:
-        case "json":
-            return _json(whole)
-        case "junit":
-            return junit.dumps(whole)
-        case "sarif":
-            return json.dumps(sarif.sarif_object(whole))
-        case "github":
-            return github.dumps(whole)
-        case "html":
-            return _html(whole)
-        case "text":
-            return _text(whole, width, detail)
-        case _:
-            assert_never(form)
+    return REPORTS[form].render(whole, width, detail)
 
 
 def _json(whole: Whole) -> str:
@@ -84,3 +72,25 @@ def _text(whole: Whole, width: int, detail: Detail) -> str:
     if whole.has_summary:
         parts.append(report.end(whole, command_line(whole.request)))
     return "".join(parts)
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """A format of a report. ``render`` receives the report, the width of text and its detail.
+    ``alone`` is set if the report is a complete document, so that nothing else may be written to
+    the same stream.
+    """
+
+    render: Callable[[Whole, int, Detail], str]
+    alone: bool
+
+
+REPORTS: Mapping[Form, Format] = {
+    "text": Format(_text, alone=False),
+    "json": Format(lambda whole, width, detail: _json(whole), alone=True),
+    "junit": Format(lambda whole, width, detail: junit.dumps(whole), alone=True),
+    "sarif": Format(lambda whole, width, detail: json.dumps(sarif.sarif_object(whole)), alone=True),
+    "github": Format(lambda whole, width, detail: github.dumps(whole), alone=False),
+    "html": Format(lambda whole, width, detail: _html(whole), alone=True),
+}
+"""The formats in the order of the help."""
