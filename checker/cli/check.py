@@ -226,7 +226,8 @@ class Writer:
     def run(self, reporter: Reporter) -> None:
         """Runs the checks until the last one ends or the user interrupts one."""
         try:
-            warn(warning for spec in self.plan.specs for warning in warnings_of(spec))
+            warnings = [warning for spec in self.plan.specs for warning in warnings_of(spec)]
+            warn(w for w in warnings if not (w.minor and self.detail.surprises))
             for spec in self.plan.specs:
                 if self.interrupted:
                     self._specs.append(SpecRun(spec, SpecResults((), spec.jobs)))

@@ -29,7 +29,7 @@ def loaded(spec: Path, search: tuple[Path, ...]) -> Program:
 def warn(warnings: Iterable[Problem]) -> None:
     """Prints each warning once."""
     for warning in dict.fromkeys(warnings):
-        complain(f"{warning}\n")
+        complain(str(warning) if warning.minor else f"{warning}\n")
 
 
 def check_named(program: Program, name: str | None) -> Check | None:

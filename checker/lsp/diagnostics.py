@@ -17,6 +17,12 @@ SOURCE = "fencepost"
 PARAMETER = "F605"
 """The code for a module with parameters that is opened on its own. This is not an error."""
 
+SEVERITIES = {
+    "error": lsp.DiagnosticSeverity.Error,
+    "warning": lsp.DiagnosticSeverity.Warning,
+    "note": lsp.DiagnosticSeverity.Hint,
+}
+
 
 def shown(desk: Desk, view: View, new_marks: Iterable[Mark]) -> dict[Path, list[lsp.Diagnostic]]:
     """Returns the diagnostics of a view, grouped by file. The view's own file is always
@@ -38,10 +44,8 @@ def _diagnostic(desk: Desk, view: View, path: Path, mark: Mark) -> lsp.Diagnosti
             continue
         location = lsp.Location(uri_of(Path(where)), _range(desk, view, Path(where), start, end))
         related.append(lsp.DiagnosticRelatedInformation(location, text))
-    severity = lsp.DiagnosticSeverity.Error
-    if mark.warning:
-        severity = lsp.DiagnosticSeverity.Warning
-    elif mark.code == PARAMETER and path == view.path and "can only be imported" in message:
+    severity = SEVERITIES[mark.severity]
+    if mark.code == PARAMETER and path == view.path and "can only be imported" in message:
         severity = lsp.DiagnosticSeverity.Information
     return lsp.Diagnostic(
         _range(desk, view, path, mark.start, mark.end),
@@ -49,6 +53,7 @@ def _diagnostic(desk: Desk, view: View, path: Path, mark: Mark) -> lsp.Diagnosti
         severity,
         mark.code,
         source=SOURCE,
+        tags=[lsp.DiagnosticTag.Unnecessary] if mark.severity == "note" else None,
         related_information=related or None,
     )
 

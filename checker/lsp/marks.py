@@ -26,7 +26,7 @@ class Mark:
     """A problem and its range, as plain data.
 
     ``path`` is None if the problem has no span. ``notes`` holds remarks. Each has a text, and a
-    path and a range if the remark has a span.
+    path and a range if the remark has a span. ``severity`` is that of the problem.
     """
 
     code: str
@@ -34,7 +34,7 @@ class Mark:
     start: int
     end: int
     message: str
-    warning: bool
+    severity: str
     notes: tuple[tuple[str | None, int, int, str], ...]
 
 
@@ -44,7 +44,7 @@ def marks(problems: Iterable[Problem]) -> Iterator[Mark]:
         path, start, end = _place(problem.span)
         notes = tuple((*_place(span), printable(text)) for span, text in problem.notes)
         yield Mark(
-            problem.code, path, start, end, printable(problem.message), problem.warning, notes
+            problem.code, path, start, end, printable(problem.message), problem.severity, notes
         )
 
 
@@ -90,8 +90,8 @@ def heard(output: bytes) -> list[Mark] | None:
     except ValueError:
         return None
     return [
-        Mark(code, path, start, end, message, warning, tuple(tuple(note) for note in notes))
-        for code, path, start, end, message, warning, notes in rows
+        Mark(code, path, start, end, message, severity, tuple(tuple(note) for note in notes))
+        for code, path, start, end, message, severity, notes in rows
     ]
 
 
@@ -100,7 +100,7 @@ if __name__ == "__main__":
         # Lower the priority, so that the editor stays responsive.
         os.nice(10)
     rows = [
-        [m.code, m.path, m.start, m.end, m.message, m.warning, m.notes]
+        [m.code, m.path, m.start, m.end, m.message, m.severity, m.notes]
         for m in of_every_check(Path(sys.argv[1]), tuple(map(Path, sys.argv[2:])))
     ]
     sys.stdout.write(json.dumps(rows))

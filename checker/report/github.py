@@ -44,7 +44,7 @@ def _lines(whole: Whole) -> Iterator[str]:
 
 def _problem(problem: Problem) -> str:
     notes = "".join(f"\nnote: {remark}" for _, remark in problem.notes)
-    kind = "warning" if problem.warning else "error"
+    kind = "notice" if problem.severity == "note" else problem.severity
     return _command(kind, problem.span, f"fencepost {problem.code}", problem.message + notes)
 
 

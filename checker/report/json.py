@@ -227,7 +227,7 @@ def _notes(result: CheckResult) -> list[Json]:
             notes.append(f"{finding.site.code} at {finding.site.span}: {finding.site.message}")
     notes += [f"{remark.topic}: {remark.text}" for remark in remarks(result)]
     for warning in (*result.job.program.warnings, *result.job.model.warnings):
-        notes.append(f"warning: {warning.code} at {warning.span}: {warning.message}")
+        notes.append(f"{warning.severity}: {warning.code} at {warning.span}: {warning.message}")
     return notes
 
 

@@ -94,7 +94,7 @@ def _rule(name: str, caption: str) -> dict[str, Json]:
 def _problem_result(problem: Problem) -> dict[str, Json]:
     result: dict[str, Json] = {
         "ruleId": problem.code,
-        "level": "warning" if problem.warning else "error",
+        "level": problem.severity,
         "message": message(problem.message),
     }
     if problem.span is not None:

@@ -6,7 +6,7 @@ The command and the Python interface both use this module, and it prints nothing
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Collection, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -24,9 +24,13 @@ from fencepost.checker.run.kept_models import KeptModels
 from fencepost.checker.run.processes import Crew, Run
 from fencepost.checker.run.settings import Request, Settings
 from fencepost.checker.run.words import plural
+from fencepost.spec.core.traverse import walk
 from fencepost.spec.elaborate.base.files import Trees
+from fencepost.spec.elaborate.base.unused_names import unused
 from fencepost.spec.elaborate.claims.program import Check, Program
+from fencepost.spec.elaborate.claims.tautologies import tautologies
 from fencepost.spec.records import dataclass
+from fencepost.spec.syntax import nodes as syntax
 from fencepost.spec.text.clock import TimeUp, limited
 from fencepost.spec.text.library import is_folder, real
 from fencepost.spec.text.problem import Problem, Rejected, listing, suggestion
@@ -181,8 +185,31 @@ def programs(request: Request) -> Specs:
     if alone and loaded:
         problems.append(_unchecked(alone, request.settings))
     problems += finder.problems
-    specs, wrong = tuple(loaded.values()), tuple(refused.values())
-    return Specs(specs, tuple(problems), wrong, tuple(alone), finder.skipped)
+    noted = tuple(_noted(program, loaded.values()) for program in loaded.values())
+    wrong = tuple(refused.values())
+    return Specs(noted, tuple(problems), wrong, tuple(alone), finder.skipped)
+
+
+def _noted(program: Program, others: Collection[Program]) -> Program:
+    """Returns the program with notes about unused declarations among its warnings.
+
+    A spec without checks has no such notes, because its declarations may be for specs that import
+    it. Names in ``others`` count as used if these programs import the spec.
+    """
+    root = program.files.root
+    if not any(has_name(check) for check in program.runs):
+        return program
+    importing = [other for other in others if other is not program and root in other.files.files]
+    names = {
+        node.text
+        for other in importing
+        for path, file in other.files.files.items()
+        if path != root
+        for node in walk(file.declarations)
+        if isinstance(node, syntax.Name)
+    }
+    notes = unused(program.files.files[root], names)
+    return replace(program, warnings=(*program.warnings, *notes))
 
 
 def _unchecked(paths: Sequence[Path], settings: Settings) -> Problem:
@@ -273,10 +300,14 @@ def _planned(request: Request, loaded: Specs, crew: Crew | None) -> Plan:
             if crew is not None:
                 crew.poll()
         if mistakes:
-            # A warning may explain the error.
-            reasons = Rejected([*program.warnings, *mistakes]).problems
+            # A warning may explain the error, but a note about text without effect does not.
+            warnings = [warning for warning in program.warnings if not warning.minor]
+            reasons = Rejected([*warnings, *mistakes]).problems
             refused.append(RefusedSpec(program.path, reasons))
             problems += reasons
+        elif always := _always_true(program, jobs):
+            program = replace(program, warnings=(*program.warnings, *always))
+            jobs = [replace(job, program=program) for job in jobs]
         if not mistakes and (jobs or left):
             if crew is not None:
                 jobs = [_beside_others(job) for job in jobs]
@@ -288,6 +319,20 @@ def _planned(request: Request, loaded: Specs, crew: Crew | None) -> Plan:
     return Plan(
         request, tuple(specs), every, tuple(refused), loaded.unchecked, loaded.skipped, crew
     )
+
+
+def _always_true(program: Program, jobs: Sequence[Job]) -> tuple[Problem, ...]:
+    """Returns notes about the invariants of the spec that cannot be violated in any of its
+    checks.
+    """
+    source = program.files.files[program.files.root].source
+    notes: list[Problem] | None = None
+    for model in {id(job.model): job.model for job in jobs}.values():
+        of_model = list(tautologies(model, source))
+        notes = [note for note in of_model if notes is None or note in notes]
+        if not notes:
+            break
+    return tuple(notes or ())
 
 
 def _beside_others(job: Job) -> Job:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
+from typing import Literal
 
 from fencepost.spec.records import dataclass
 from fencepost.spec.text.source import Span
@@ -22,7 +23,8 @@ class Problem:
     The sentence says what is wrong and what would be right, in terms of the language, never in
     terms of its implementation. Notes point at other relevant parts of the text. ``span`` is None
     only if the problem is not in a text (a missing file, an option). A ``warning`` is shown, but
-    does not prevent a run.
+    does not prevent a run. A ``minor`` warning points at text without effect, and is shown as a
+    note.
     """
 
     code: str
@@ -30,10 +32,21 @@ class Problem:
     message: str
     notes: tuple[Note, ...] = ()
     warning: bool = False
+    minor: bool = False
+
+    @property
+    def severity(self) -> Literal["error", "warning", "note"]:
+        """The severity as a word."""
+        if not self.warning:
+            return "error"
+        return "note" if self.minor else "warning"
 
     def __str__(self) -> str:
-        kind = "warning" if self.warning else "error"
-        lines = [f"{kind}[{self.code}]: {printable(self.message)}"]
+        lines = [f"{self.severity}[{self.code}]: {printable(self.message)}"]
+        if self.minor:
+            # There may be many, so each takes one line.
+            remarks = [remark for _, remark in self.notes] + [str(self.span)]
+            return harmless(f"{lines[0]} ({printable('; '.join(remarks))})")
         if self.span is not None:
             lines.append(self.span.excerpt())
         for span, remark in self.notes:

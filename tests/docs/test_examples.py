@@ -37,6 +37,7 @@ from tests.support.paths import ROOT
 from fencepost.checker import api
 from fencepost.checker.cli import mutate, progress
 from fencepost.checker.cli.main import main
+from fencepost.checker.report.whole_run import warnings_of
 from fencepost.checker.run.check import load
 from fencepost.checker.run.session import plan
 from fencepost.checker.run.settings import Request
@@ -129,7 +130,7 @@ def indented(text: str) -> str:
 def spec_of(block: Block) -> str:
     """Returns the complete spec of a ``fence`` block."""
     match block.words[1:2]:
-        case ("check" | "error" | "refused" | "warning" | "fails" | "prelude" | "module",):
+        case ("check" | "error" | "refused" | "warning" | "note" | "fails" | "prelude" | "module",):
             return block.text
         case ("declarations",):
             return block.prelude + block.text
@@ -187,6 +188,9 @@ def test_spec(block: Block, tmp_path: Path) -> None:
             assert not build_all(path)
             refusals = plan(Request((path,))).problems
             assert sorted({problem.code for problem in refusals}) == codes, [*map(str, refusals)]
+        case "note":
+            (spec,) = plan(Request((path,))).specs
+            assert sorted({note.code for note in warnings_of(spec) if note.minor}) == codes
         case "fails":
             finding = api.check(path).first.finding
             assert finding is not None

@@ -46,8 +46,8 @@ check fine:
 BIG = """\
 var x: 0..99999999 = 0
 var y: 0..99999999 = 0
-action a: x += 1
-action b: y += 1
+action a: x = x + 1
+action b: y = y + 1
 check all:
     expect ok
 """

@@ -24,14 +24,14 @@ from tests.support.processes import COMMAND, started
 from tests.support.slow_reads import READING
 
 SPEC = """\
-var x: 0..9999 = any
+var x: 0..10000 in 0..9999
 var y: 0..9 = any
 var z: 0..9 = 0
 action up:
     require z < 9
     z += 1
 invariant Low: x < 10000
-terminal: true
+terminal: y < 10
 check c:
     expect ok
 """

@@ -151,7 +151,7 @@ def test_the_report_for_github_has_its_own_commands_only(folder: Path) -> None:
     ran = run("check", *specs, "--format", "github", folder=folder)
     lines = ran.stdout.splitlines()
     assert lines
-    assert all(re.match(r"::(error|warning) (file|title)=[^:]*::", line) for line in lines)
+    assert all(re.match(r"::(error|warning|notice) (file|title)=[^:]*::", line) for line in lines)
     assert COMMAND.search(ran.stderr) is None
 
 
