@@ -175,12 +175,13 @@ def run(
 
 
 def with_texts(path: Path, saved: Results) -> Results:
-    """Returns saved results with the present comments and docstring of the spec. Checks that no
-    longer exist are left out.
+    """Returns saved results with the present texts of the spec: comments, docstring and the names
+    of actions without fairness. Checks that no longer exist are left out.
     """
     program = load_spec(path)
     constants = build(program, program.checks[0]).constants
     beside = {constant.path: _comment_beside(constant.span) for constant in constants}
+    left_out = {check.name: tuple(check.without) for check in program.checks}
     remarks: dict[str, str] = {}
     names = {row.check for row in saved.rows}
     for check in program.checks:
@@ -190,7 +191,9 @@ def with_texts(path: Path, saved: Results) -> Results:
     for row in saved.rows:
         if row.check in remarks:
             switches = (replace(switch, comment=beside[switch.name]) for switch in row.switches)
-            rows.append(replace(row, **_texts(remarks[row.check], tuple(switches))))
+            without = left_out[row.check]
+            texts = _texts(remarks[row.check], tuple(switches))
+            rows.append(replace(row, without=without, **texts))
     return replace(saved, title=_title(program), rows=tuple(rows))
 
 
@@ -220,6 +223,7 @@ def _row(check: Check, result: CheckResult, remark: str) -> Row:
         slow=check.slow,
         found=found(model, result.outcome),
         **_texts(remark, tuple(_switches(check, model))),
+        without=tuple(check.without),
         steps=None if trace is None else tuple(title(model, step) for step in trace.steps[1:]),
         distinct=statistics.distinct,
         generated=statistics.generated,
@@ -356,6 +360,7 @@ def _row_of(kept: dict[str, Any]) -> Row:
         "switches": tuple(Switch(**switch) for switch in kept["switches"]),
         "bugs": tuple(kept["bugs"]),
         "rules": tuple(kept["rules"]),
+        "without": tuple(kept["without"]),
         "steps": None if kept["steps"] is None else tuple(kept["steps"]),
     }
     return Row(**values)

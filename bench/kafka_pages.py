@@ -40,8 +40,9 @@ class Switch:
 @dataclass(frozen=True, slots=True)
 class Row:
     """A check that was run. ``remark`` is the comment above it. ``bugs`` and ``rules`` are the
-    names that occur in this comment and in the comments on the switches. ``steps`` are the titles
-    of the steps after the initial state, or None without a trace.
+    names that occur in this comment and in the comments on the switches. ``without`` are the
+    actions whose fairness the check leaves out. ``steps`` are the titles of the steps after the
+    initial state, or None without a trace.
     """
 
     check: str
@@ -51,6 +52,7 @@ class Row:
     switches: tuple[Switch, ...]
     bugs: tuple[str, ...]
     rules: tuple[str, ...]
+    without: tuple[str, ...]
     steps: tuple[str, ...] | None
     distinct: int
     generated: int
@@ -126,10 +128,11 @@ def models(results: Sequence[Results]) -> str:
 def bugs(model: Results) -> str:
     """Returns a table of the checks of a model that find a problem, with the names of bugs and
     rules from the comments in the spec. Checks with the same bugs, rules and switches share a row.
+    Checks that leave out fairness are not in the table.
     """
     grouped: defaultdict[tuple[str, ...], list[str]] = defaultdict(list)
     for row in model.rows:
-        if row.steps is not None:
+        if row.steps is not None and not row.without:
             result = row.found.removeprefix("violated ")
             grouped[_causes(row)].append(f"`{row.check}` ({_cell(result)}, {len(row.steps)})")
     rows = [[*causes, ", ".join(checks)] for causes, checks in grouped.items()]
@@ -224,6 +227,8 @@ def _traces(model: Results) -> Iterator[str]:
             yield f"{_sentence(row.remark)}\n"
         for switch in row.switches:
             yield f"`{switch.name} = {switch.value}`: {switch.comment or 'no comment'}\n"
+        if row.without:
+            yield f"Without fairness of {', '.join(f'`{name}`' for name in row.without)}.\n"
         yield f"Result: {row.found}, in {len(row.steps)} steps and {row.distinct:,} states.\n"
         command = f"fencepost check models/kafka/{model.model}.fence --check {row.check}"
         yield "\n".join(["```text", f"$ {command}", *_steps(row.steps), "```\n"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -124,6 +125,13 @@ def test_places_are_filled(results: Results, tmp_path: Path) -> None:
     assert kafka_pages.filled(text, [results]) == text
     readme = pages[tmp_path / "README.md"]
     assert "| [door](door.md) | A door with two locks. | 4 | 2 |" in readme
+
+
+def test_checks_without_fairness_are_only_in_the_pages_of_a_release(results: Results) -> None:
+    _, unlocked, *_ = results.rows
+    unfair = replace(results, rows=(replace(unlocked, without=("push", "stay")),))
+    assert "unlocked" not in kafka_pages.bugs(unfair)
+    assert "\nWithout fairness of `push`, `stay`.\n" in kafka_pages.release([unfair])["door.md"]
 
 
 def test_the_pages_of_a_release(results: Results) -> None:
