@@ -50,7 +50,7 @@ LOGS = (
 ANSWERS = (
     ("conform_answers_v1", "r4_4_0", "answers-4.4.0-tv1"),
     ("conform_answers_v2", "r4_4_0", "answers-4.4.0-tv2"),
-    ("conform_answers_v2", "r4_4_0", "befallen-4.4.0-tv2"),
+    ("conform_answers_v2", "r4_4_0", "events-4.4.0-tv2"),
     ("conform_answers_v1", "r4_4_0", "groups-4.4.0-tv1"),
     ("conform_answers_v2", "r4_4_0", "groups-4.4.0-tv2"),
     ("conform_answers_v2", "r4_4_0", "moved-4.4.0-tv2"),

@@ -9,8 +9,8 @@ models find, and the traces to them.
     python -m bench.kafka --release DIR        writes the pages of a release, runs nothing
 
 Running a model replaces its saved results. If a check has an unexpected result, nothing is written.
-`DIGESTS` has the digests of the release's pages, so that tests notice a change;
-``sha256sum --check`` accepts it in DIR. See `bench.kafka_pages` for the pages.
+bench/results/kafka_pages.sha256 has the digests of the release's pages, so that tests notice a
+change; ``sha256sum --check`` verifies DIR with it. See `bench.kafka_pages` for the pages.
 """
 
 from __future__ import annotations

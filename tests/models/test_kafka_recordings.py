@@ -43,8 +43,8 @@ ALL = (
     Recorded("conform_v2", "r4_4_0_outages", "java-4.4.0-tv2-kill", 4),
     Recorded("conform_answers_v1", "r4_4_0", "answers-4.4.0-tv1", 60),
     Recorded("conform_answers_v2", "r4_4_0", "answers-4.4.0-tv2", 60),
-    Recorded("conform_answers_v2", "r4_4_0", "befallen-4.4.0-tv2", 50),
-    Recorded("conform_answers_v2", "r4_2_0", "befallen-4.2.0-tv2", 4),
+    Recorded("conform_answers_v2", "r4_4_0", "events-4.4.0-tv2", 50),
+    Recorded("conform_answers_v2", "r4_2_0", "events-4.2.0-tv2", 4),
     Recorded("conform_answers_v1", "r4_4_0", "groups-4.4.0-tv1", 60),
     Recorded("conform_answers_v2", "r4_4_0", "groups-4.4.0-tv2", 110),
     Recorded("conform_answers_v1", "r4_2_0", "groups-4.2.0-tv1", 40),
@@ -54,7 +54,7 @@ ALL = (
     Recorded("conform_v1", "r4_4_0", "offsets-4.4.0-tv1", 4),
     Recorded("conform_v2", "r4_4_0", "offsets-4.4.0-tv2", 4),
 )
-BEFALLEN = HERE / "befallen-4.4.0-tv2.jsonl.gz"
+EVENTS = HERE / "events-4.4.0-tv2.jsonl.gz"
 SEEDS = 5 if everything("RULES") else 2
 """The number of histories that are damaged in each way."""
 
@@ -203,12 +203,12 @@ CHANGED = {
 def test_recorded_faults_notice_a_changed_rule(constant: str) -> None:
     name, _, value = constant.partition("=")
     compared = mapping("conform_answers_v2", "r4_4_0", ((name, value),))
-    assert verdicts(compared, BEFALLEN) == {"allowed", "not allowed"}
+    assert verdicts(compared, EVENTS) == {"allowed", "not allowed"}
 
 
 def test_a_fence_at_the_very_last_epoch_is_impossible_before_4_3() -> None:
     """B1.4 is tested after a downgrade of the level and with the original level."""
-    path = HERE / "befallen-4.2.0-tv2.jsonl.gz"
+    path = HERE / "events-4.2.0-tv2.jsonl.gz"
     results = judged(mapping("conform_answers_v2", "r4_4_0"), path)
     no, yes = "not allowed", "allowed"
     assert [result.verdict for result in results.values()] == [no, no, yes, no]
@@ -219,7 +219,7 @@ def test_a_fence_at_the_very_last_epoch_is_impossible_before_4_3() -> None:
 )
 def test_recorded_faults_are_needed(kinds: set[str], tmp_path: Path) -> None:
     """Without these events, the recorded answers are not allowed."""
-    with gzip.open(BEFALLEN, "rt", encoding="utf-8") as file:
+    with gzip.open(EVENTS, "rt", encoding="utf-8") as file:
         lines = [line for line in file if json.loads(line)["kind"] not in kinds]
     (tmp_path / "left.jsonl").write_text("".join(lines), encoding="utf-8")
     compared = mapping("conform_answers_v2", "r4_4_0")

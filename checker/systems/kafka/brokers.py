@@ -50,7 +50,7 @@ _WRITE_TXN_MARKERS = 27
 _TIMEOUT = 900_000
 """The transaction timeout in ms. This is the maximum of the default configuration."""
 _PENDING = ("PrepareCommit", "PrepareAbort", "PrepareEpochFence")
-BEFALLS = ("killed", "put", "stopped", "continued", "level", "joined", "left", "moved")
+EVENTS = ("killed", "put", "stopped", "continued", "level", "joined", "left", "moved")
 OF_GROUPS = ("add_offsets", "txn_offset_commit", "fetch_offsets", "joined", "left")
 _OF_LEADERS = ("produce", "marker", "late_marker", "txn_offset_commit")
 _OFTEN = {"txn_offset_commit": 5.0, "fetch_offsets": 0.5, "joined": 0.4, "left": 0.2}
@@ -154,8 +154,8 @@ class Brokers:
     def send(self, request: str, fields: Mapping[str, Json]) -> Mapping[str, Json] | None:
         arguments = cast("Mapping[str, Any]", fields)
         with plainly():
-            if request in BEFALLS:
-                return {} if self._befalls(request, arguments) else None
+            if request in EVENTS:
+                return {} if self._inject(request, arguments) else None
             if not self._sayable(request, arguments):
                 return None
             if request == "fetch_offsets":
@@ -256,9 +256,9 @@ class Brokers:
     def _where(self, p: int) -> tuple[str, int]:
         return (OFFSETS, self._group.partition) if p == PARTITIONS else (self._topic, p)
 
-    # ------------------------------------------------------------ what befalls brokers
+    # ------------------------------------------------------------ events of brokers
 
-    def _befalls(self, outage: str, arguments: Mapping[str, Any]) -> bool:
+    def _inject(self, outage: str, arguments: Mapping[str, Any]) -> bool:
         """Injects an outage. Returns whether the options allow it."""
         match outage:
             case "killed":
