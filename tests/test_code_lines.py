@@ -34,7 +34,7 @@ ROWS: dict[str, int] = {
     "checker/web": 300,
     "spec": 200,
     "spec/core": 2_150,
-    "spec/elaborate": 9_800,
+    "spec/elaborate": 9_850,
     "spec/mutation": 450,
     "spec/semantics": 1_200,
     "spec/syntax": 2_650,
@@ -50,7 +50,7 @@ ROWS: dict[str, int] = {
     "tests/spark": 1_250,
     "tests/spec": 4_150,
     "tests/strategies": 3_100,
-    "tests/support": 6_250,
+    "tests/support": 6_350,
 }  # fmt: skip
 """The largest allowed number of code lines in the Python files of a folder and its subfolders."""
 

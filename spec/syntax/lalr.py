@@ -304,6 +304,11 @@ class Unexpected(Exception):
         self._parser = parser
         super().__init__(tokens[index])
 
+    @property
+    def unexpected(self) -> Token:
+        """The token that was not expected."""
+        return self.tokens[self.index]
+
     def expected(self) -> frozenset[str]:
         """Returns the expected tokens, with keywords and signs in their own spelling. A comma that
         could only continue the fields of a ``with`` is omitted.

@@ -980,13 +980,19 @@ Declaration: TypeAlias = (
 
 
 @dataclass(frozen=True, slots=True)
-class BrokenDeclaration:
-    """The names that unreadable top-level declarations seem to declare.
+class BrokenDeclarations:
+    """The names that the unreadable declarations of a file, or members of its roles, may declare.
 
-    Later phases report nothing about these names, so that each mistake is reported once.
+    Later phases report no unknown name that one of them may declare, so that each mistake is
+    reported once. ``unnamed`` says whether some name is missing or unrecognizable.
     """
 
-    names: frozenset[str]
+    names: frozenset[str] = frozenset()
+    unnamed: bool = False
+
+    def may_declare(self, name: str) -> bool:
+        """Returns whether one of the declarations may declare this name."""
+        return self.unnamed or name in self.names
 
 
 @dataclass(frozen=True, slots=True)
@@ -996,6 +1002,4 @@ class File:
     source: Source = field(compare=False, repr=False)
     docstring: str | None
     declarations: tuple[Declaration, ...]
-    broken: BrokenDeclaration = field(
-        default=BrokenDeclaration(frozenset()), compare=False, repr=False
-    )
+    broken: BrokenDeclarations = field(default=BrokenDeclarations(), compare=False, repr=False)

@@ -11,12 +11,12 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from fencepost.spec.syntax import syntax_errors
+from fencepost.spec.syntax import syntax_errors, vocabulary
 from fencepost.spec.syntax.build import FORMS, Mistake
-from fencepost.spec.syntax.lalr import Builder, TooDeep, Unexpected
+from fencepost.spec.syntax.lalr import Builder, TooDeep, Unexpected, keywords
 from fencepost.spec.syntax.layout import Chunk, chunks, lines
-from fencepost.spec.syntax.nodes import BrokenDeclaration, Declaration, Expr, File
-from fencepost.spec.syntax.tokens import DOCSTRING, Token, scan
+from fencepost.spec.syntax.nodes import BrokenDeclarations, Declaration, Expr, File
+from fencepost.spec.syntax.tokens import DOCSTRING, INDENT, MISALIGNED, Token, scan, word_set
 from fencepost.spec.text.problem import Problem, Rejected
 from fencepost.spec.text.source import Source, Span
 
@@ -40,17 +40,17 @@ def parse(source: Source) -> tuple[File, tuple[Problem, ...]]:
         header = pattern.match(source.text)
         if header is not None:
             other = explain(source, *header.span(1))
-            return File(source, None, (), BrokenDeclaration(frozenset())), (other,)
+            return File(source, None, ()), (other,)
     docstring: str | None = None
     declarations: list[Declaration] = []
     problems: list[Problem] = []
-    broken: set[str] = set()
+    broken: list[Chunk] = []
     builder = Builder(source, FORMS)
     for number, chunk in enumerate(chunks(lines(source.text))):
         if len(problems) > MAX_PROBLEMS:
-            broken |= _declared(source.text, chunk)
+            broken.append(chunk)
             continue
-        declaration, errors, names = _read(source, builder, chunk)
+        declaration, errors, left_out = _read(source, builder, chunk)
         if isinstance(declaration, str):
             if number == 0:
                 docstring = declaration
@@ -61,8 +61,8 @@ def parse(source: Source) -> tuple[File, tuple[Problem, ...]]:
         elif declaration is not None:
             declarations.append(declaration)
         problems += errors
-        broken |= names
-    file = File(source, docstring, tuple(declarations), BrokenDeclaration(frozenset(broken)))
+        broken += left_out
+    file = File(source, docstring, tuple(declarations), _declared(broken))
     return file, _at_most(problems)
 
 
@@ -103,13 +103,13 @@ def expected_at(text: str, offset: int) -> frozenset[str]:
         # The text contains only comments, and the offset is in one of them.
         return frozenset()
     chunk = declarations[-1]
-    first, last = _member(chunk, offset)
+    first, last = _member(chunk, _line(chunk, offset))
     rest = chunk.lines[first:last]
     source = Source("", before)
     try:
         Builder(source, FORMS).read("chunk", Chunk((chunk.lines[0], *rest) if first else rest))
     except Unexpected as error:
-        at_place = error.tokens[error.index].start == offset
+        at_place = error.unexpected.start == offset
         return error.expected() if at_place else frozenset()
     except (TooDeep, Mistake):
         pass
@@ -118,36 +118,45 @@ def expected_at(text: str, offset: int) -> frozenset[str]:
 
 def _read(
     source: Source, builder: Builder, chunk: Chunk
-) -> tuple[Declaration | str | None, tuple[Problem, ...], set[str]]:
-    """Reads a chunk. Returns a declaration or the text of a docstring, the problems, and the names
-    that the broken parts seem to declare.
+) -> tuple[Declaration | str | None, tuple[Problem, ...], list[Chunk]]:
+    """Reads a chunk. Returns a declaration or the text of a docstring, the problems, and the parts
+    that are broken.
 
     If a member of a role or a line of a check is broken, it is reported and removed, and the rest
     is parsed again.
     """
     problems: list[Problem] = []
-    names: set[str] = set()
+    broken: list[Chunk] = []
     while True:
         try:
-            return builder.read("chunk", chunk), tuple(problems), names
+            return builder.read("chunk", chunk), tuple(problems), broken
         except (Unexpected, TooDeep, Mistake) as error:
             problem = _explained(source, error)
-            offset = _offset(error)
+            at = _line(chunk, _offset(error))
+            indented = isinstance(error, Unexpected) and error.unexpected.kind in _INDENTED
         problems.append(problem)
-        first, last = _member(chunk, offset)
+        first, last = _member(chunk, at)
         left = (*chunk.lines[:first], *chunk.lines[last:])
-        names |= _declared(source.text, Chunk(chunk.lines[first:last]))
+        if not _CHECK.match(chunk.lines[0].text):
+            broken.append(Chunk(chunk.lines[first:last]))
+            if indented:
+                # Without its keyword, a declaration seems to belong to the one above it.
+                broken.append(Chunk(chunk.lines[at:last]))
         if len(left) < 2 or len(problems) > MAX_PROBLEMS:
-            return None, tuple(problems), names | _declared(source.text, chunk)
+            return None, tuple(problems), [*broken, chunk]
         chunk = Chunk(left)
 
 
-def _member(chunk: Chunk, offset: int) -> tuple[int, int]:
-    """Returns the range of lines of the member of a role or check that contains ``offset``. If no
+def _line(chunk: Chunk, offset: int) -> int:
+    """Returns the number of the line that contains ``offset``."""
+    return max((n for n, line in enumerate(chunk.lines) if line.start <= offset), default=0)
+
+
+def _member(chunk: Chunk, at: int) -> tuple[int, int]:
+    """Returns the range of lines of the member of a role or check that contains line ``at``. If no
     member does, returns the range of the whole chunk.
     """
     lines = chunk.lines
-    at = max((n for n, line in enumerate(lines) if line.start <= offset), default=0)
     if at == 0 or not _WITH_MEMBERS.match(lines[0].text):
         return 0, len(lines)
     starts = [n for n, line in enumerate(lines) if n and line.indent == lines[1].indent]
@@ -158,7 +167,7 @@ def _member(chunk: Chunk, offset: int) -> tuple[int, int]:
 def _offset(error: Unexpected | TooDeep | Mistake) -> int:
     match error:
         case Unexpected():
-            return error.tokens[error.index].start
+            return error.unexpected.start
         case TooDeep():
             return error.token.start
         case Mistake():
@@ -179,18 +188,41 @@ def _explained(source: Source, error: Unexpected | TooDeep | Mistake) -> Problem
 _NO_TOKEN = "@"
 """A token that no rule of the grammar accepts."""
 
+_INDENTED = frozenset({INDENT, MISALIGNED})
 _WITH_MEMBERS = re.compile(r"(?:role|check)(?!\w)")
-_DECLARED = re.compile(
-    r"\b(?:const|type|enum|record|union|channel|var|role|action|def|procedure|invariant|lemma"
-    r"|reachable|terminal|constraint|property|check|as)[ \t]+([A-Za-z_]\w*)"
+_CHECK = re.compile(r"(?:check|scenario)(?!\w)")
+_WORD = re.compile(r"[A-Za-z_]\w*")
+_FIRST_WORDS = re.compile(rf"(?:{_WORD.pattern}[ \t]*)+")
+_LISTS = frozenset({"enum", "union", "symmetric", "import", "from"})
+"""First words of declarations that consist of names. If such a declaration is broken, a name may be
+missing.
+"""
+_NAMELESS = word_set(
+    "assume initially terminal constraint recording check scenario shows ahead answers drop hidden"
+    " tolerate at"
 )
-_MEMBERS = re.compile(r"^(?:enum|union|from|import)\b")
+"""First words of declarations that declare no name which other declarations use."""
 
 
-def _declared(text: str, chunk: Chunk) -> set[str]:
-    """Returns the names that a broken chunk seems to declare."""
-    part = text[chunk.lines[0].start : chunk.end]
-    names = set(_DECLARED.findall(part))
-    if _MEMBERS.match(part):
-        names.update(re.findall(r"\b[A-Za-z_]\w*", part))
-    return names
+def _declared(broken: Sequence[Chunk]) -> BrokenDeclarations:
+    """Returns the names that broken chunks and members of roles may declare.
+
+    These are the words at the start of each of them. If the first word is unknown, or begins a list
+    of names, every word may be a declared name. An unknown first word may also consist of a keyword
+    and a name without a space between them.
+    """
+    names: set[str] = set()
+    unnamed = False
+    for part in broken:
+        texts = [line.text for line in part.lines]
+        start = _FIRST_WORDS.match(texts[0])
+        first = start[0].split() if start else [""]
+        names.update(first)
+        is_keyword = first[0] in vocabulary.PLACES
+        if first[0] in _LISTS or not is_keyword:
+            names.update(*map(_WORD.findall, texts))
+            names |= {first[0].removeprefix(word) for word in vocabulary.PLACES}
+        rest = [word for word in first if word not in vocabulary.PLACES and word != "each"]
+        is_named = first[0] in _NAMELESS or (bool(rest) and rest[0] not in keywords())
+        unnamed |= first[0] in _LISTS or (is_keyword and not is_named)
+    return BrokenDeclarations(frozenset(names), unnamed)

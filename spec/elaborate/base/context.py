@@ -416,6 +416,8 @@ class Context:
         entity = self.find(name.text)
         if entity is not None and self.work.recorder is not None:
             self.work.recorder.names.append((name, entity, self.module))
+        if entity is None and name.text not in RESERVED and not self.members(name.text):
+            return self.module.unreadable(name)
         return entity
 
     def local(self, name: syntax.Name) -> LocalName | None:
@@ -474,7 +476,7 @@ class Context:
         Entities of these ``kinds`` are suggested first. ``meant`` maps words of other languages to
         ours. ``instead`` gives advice for words that have no equivalent.
         """
-        if name.text in self.module.file.broken.names:
+        if self.module.unreadable(name):
             return None
         hint = ""
         if len(self.work.problems) < MAX_HINTED:
@@ -514,4 +516,5 @@ def role_locals(role: RoleEntity | None, instance: ir.Expr | None) -> dict[str, 
     if role is None or role.decl.index is None or instance is None:
         return {}
     name = role.decl.index.name
-    return {name.text: LocalName(Operand(instance), name.span)}
+    operand = None if role.placeholder else Operand(instance)
+    return {name.text: LocalName(operand, name.span)}

@@ -120,10 +120,13 @@ class ChannelEntity(Owned):
 
 @dataclass(slots=True, eq=False)
 class RoleEntity(Owned):
-    """A role and the names declared in it. ``index_type`` is None for a single process."""
+    """A role and the names declared in it. ``index_type`` is None for a single process, and a
+    ``placeholder`` if the declared type is wrong.
+    """
 
     decl: syntax.RoleDecl
     index_type: Type | None = None
+    placeholder: bool = False
     names: dict[str, Entity] = field(default_factory=dict[str, "Entity"])
 
 
@@ -174,8 +177,8 @@ class ModuleEntity(Named):
 
 @dataclass(slots=True, eq=False)
 class BrokenEntity(Named):
-    """A name whose declaration is wrong. The declaration has been reported, so uses of the name are
-    not.
+    """A name whose declaration is wrong or could not be parsed. The declaration has been reported,
+    so uses of the name are not.
     """
 
 
@@ -229,6 +232,13 @@ class Instance:
     members: dict[str, list[MemberEntity]] = field(default_factory=dict[str, "list[MemberEntity]"])
     modules: list[Instance] = field(default_factory=list["Instance"])
     joined: bool = False
+
+    def unreadable(self, name: syntax.Name) -> BrokenEntity | None:
+        """Returns an entity for an unknown name if a declaration that could not be parsed may
+        declare it.
+        """
+        may_declare = self.file.broken.may_declare(name.text)
+        return BrokenEntity(name.text, name.span) if may_declare else None
 
 
 def declared_at(entity: Entity, module: Instance) -> Span:

@@ -248,7 +248,7 @@ class Assembly:
             if role.index_type is None:
                 # Any finite type allows checking to continue. The mistake has already been
                 # reported.
-                role.index_type = Bool()
+                role.placeholder = True
             elif not countable(role.index_type, MAX_KEYS):
                 self.work.report(
                     "F706",
@@ -256,6 +256,8 @@ class Assembly:
                     f"a role has at most {MAX_KEYS} processes, but {describe(role.index_type)} has"
                     " more values",
                 )
+                role.placeholder = True
+            if role.placeholder:
                 role.index_type = Bool()
         self._declare(context, role.decl.members, role.names)
 

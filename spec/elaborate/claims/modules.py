@@ -180,7 +180,7 @@ class Modules:
                 self._meant(name, member, module)
             return
         if entity is None:
-            if name.text not in module.file.broken.names:
+            if not module.unreadable(name):
                 hint = suggestion(name.text, [*module.names, *module.members])
                 message = f'module "{module.path.stem}" has no "{name.text}"{hint}'
                 self.work.report("F603", name.span, message)
@@ -406,7 +406,7 @@ class Modules:
         name = argument.name.text
         decl = open_to_change.get(name)
         if decl is None:
-            if name in instance.file.broken.names:
+            if instance.unreadable(argument.name):
                 return
             hint = suggestion(name, open_to_change)
             message = f'module "{instance.path.stem}" has no constant or parameter "{name}"{hint}'

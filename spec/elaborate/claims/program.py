@@ -12,10 +12,11 @@ from fencepost.spec.core import ir
 from fencepost.spec.core.properties import PropertyKind
 from fencepost.spec.core.recording import Recording
 from fencepost.spec.core.scenario import Scenario
+from fencepost.spec.core.traverse import walk
 from fencepost.spec.elaborate.actions.fairness import without_fairness
 from fencepost.spec.elaborate.base.context import Elaboration, Recorder, Stop
 from fencepost.spec.elaborate.base.files import Files, Trees, read_files
-from fencepost.spec.elaborate.base.symbols import ConstEntity, Instance, ModuleEntity
+from fencepost.spec.elaborate.base.symbols import BrokenEntity, ConstEntity, Instance, ModuleEntity
 from fencepost.spec.elaborate.claims.model import Assembly
 from fencepost.spec.elaborate.claims.module_state import Written
 from fencepost.spec.elaborate.claims.modules import Modules
@@ -98,9 +99,12 @@ def load(
     program, problems = scanned(path, read_files(path, search, trees=trees), engines)
     if not all(problem.warning for problem in problems):
         # Mistakes found while building the models are reported in the same pass.
-        for check in program.runs:
+        whole = program.files.whole
+        for check, stated in (
+            [(check, ()) for check in program.runs] if whole else representative_builds(program)
+        ):
             try:
-                select(build(program, check), check)
+                select(build(program, check, stated=stated), check)
             except Rejected as rejected:
                 problems += rejected.problems
         raise Rejected(problems)
@@ -121,6 +125,26 @@ def scanned(
     warnings = tuple(problem for problem in problems if problem.warning)
     program = Program(path, path.stem, tree.docstring, checks, warnings, files, scenarios)
     return program, problems
+
+
+def representative_builds(
+    program: Program,
+) -> Iterator[tuple[Check, tuple[syntax.ScenarioDecl, ...]]]:
+    """Yields the builds that together find almost every mistake outside the values of constants: of
+    the first check, of each other check that gives a constant a value by name, and of the
+    scenarios, which run with their own constants or with those of the spec.
+    """
+    first, *others = program.checks
+    plain = tuple(s.scenario for s in program.scenarios if s.scenario and not s.constants)
+    yield first, () if first.constants else plain
+    if plain and first.constants:
+        yield Check(""), plain
+    for check in (*others, *program.scenarios):
+        own = check.constants if check.scenario is not None else ()
+        if own or any(
+            isinstance(node, syntax.Name) for item in check.constants for node in walk(item.value)
+        ):
+            yield check, ()
 
 
 def build(
@@ -207,9 +231,11 @@ def _assembled(
     except Stop:
         pass
     errors = [problem for problem in work.problems if not problem.warning]
-    if errors or model is None or assembly is None:
+    whole = program.files.whole
+    if errors or model is None or assembly is None or not whole:
         tree = program.files.files[program.files.root]
-        problems = map(_explained, work.problems)
+        # A spec without its broken declarations has other warnings.
+        problems = map(_explained, work.problems if whole else errors)
         raise Rejected([*problems, *_unknown_properties(tree, check)])
     if check is not None and check.without:
         model = without_fairness(model, check.without, check.spans, check.span)
@@ -238,13 +264,18 @@ def _known_constant(
     instance = root
     for part in path[:-1]:
         entity = instance.imports.get(part)
+        if isinstance(entity, BrokenEntity):
+            return
         if not isinstance(entity, ModuleEntity):
+            if instance.file.broken.may_declare(part):
+                return
             modules = [n for n, e in instance.imports.items() if isinstance(e, ModuleEntity)]
             _no_constant(work, f'no module "{part}" is imported', part, modules, span)
             return
         instance = entity.instance
     entities = {**instance.imports, **instance.names}
-    if not isinstance(entities.get(path[-1]), ConstEntity):
+    is_broken = instance.file.broken.may_declare(path[-1])
+    if not is_broken and not isinstance(entities.get(path[-1]), ConstEntity | BrokenEntity):
         names = [name for name, e in entities.items() if isinstance(e, ConstEntity)]
         where = f"module {path[-2]}" if len(path) > 1 else "this spec"
         _no_constant(work, f'{where} has no constant "{path[-1]}"', path[-1], names, span)
@@ -324,7 +355,8 @@ def _unknown_properties(tree: syntax.File, check: Check | None) -> Iterator[Prob
     }
     named = [*(check.properties or ()), *([check.property] if check.property else [])]
     for name in named:
-        if name not in (*selectable, *imported, *tree.broken.names) and "." not in name:
+        is_known = name in (*selectable, *imported) or tree.broken.may_declare(name)
+        if not is_known and "." not in name:
             yield _no_property(name, selectable, check.spans.get(name))
 
 

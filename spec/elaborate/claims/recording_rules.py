@@ -84,6 +84,8 @@ class Rules:
 
     def _event(self, name: syntax.Name) -> tuple[int, Event] | None:
         event = self.events.get(name.text)
+        if event is None and self.context.module.unreadable(name):
+            return None
         if event is None:
             hint = suggestion(name.text, self.events)
             return self.context.report(

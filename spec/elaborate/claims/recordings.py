@@ -80,6 +80,9 @@ def recording(
             work.report("F841", imported.span, message)
     if not parts:
         return None
+    if not heads and root.file.broken.names:
+        # The head may be among the declarations that could not be parsed.
+        return None
     if not heads:
         message = "this belongs to a recording, and the spec has no `recording:` with its sources"
         return work.report("F841", parts[0].span, message)

@@ -195,6 +195,9 @@ class _Steps:
         node: syntax.Expr,
     ) -> ScenarioStep | None:
         assert isinstance(written, syntax.Attribute)
+        if entity.index is None:
+            # The declaration of the channel is wrong, which has already been reported.
+            return None
         numbers = {
             action.name.rpartition(".")[2]: number
             for number, action in enumerate(self.actions)

@@ -243,7 +243,8 @@ class _Index:
             self._entity(entity)
             if isinstance(entity, RoleEntity):
                 if entity.decl.index is not None:
-                    self._add(entity.decl.index.name.span, entity.index_type)
+                    index_type = None if entity.placeholder else entity.index_type
+                    self._add(entity.decl.index.name.span, index_type)
                 for inner in entity.names.values():
                     self._entity(inner)
 

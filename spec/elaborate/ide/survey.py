@@ -9,11 +9,16 @@ from dataclasses import field
 from itertools import pairwise
 from pathlib import Path
 
-from fencepost.spec.core.traverse import children, walk
+from fencepost.spec.core.traverse import children
 from fencepost.spec.elaborate.base.context import Recorder
 from fencepost.spec.elaborate.base.files import Files, Trees, read_files
 from fencepost.spec.elaborate.base.symbols import Instance
-from fencepost.spec.elaborate.claims.program import Check, build, scanned, select
+from fencepost.spec.elaborate.claims.program import (
+    build,
+    representative_builds,
+    scanned,
+    select,
+)
 from fencepost.spec.elaborate.ide.references import Declared, References, declared_names, references
 from fencepost.spec.records import dataclass
 from fencepost.spec.syntax import nodes as syntax
@@ -58,22 +63,13 @@ def survey(
     ``unsaved`` maps paths to texts that replace the files. ``engines`` has the same meaning as for
     `load`. ``kept`` holds data from earlier surveys. Only what a mistake hides remains unknown.
 
-    The spec is built for its first check, and for every other check that gives a constant a value
-    by name. Scenarios are built as well, with their own constants if they set any. Raises Rejected
-    only if the root file cannot be read.
+    Only `representative_builds` of the spec are built. Raises Rejected only if the root file cannot
+    be read.
     """
     files = read_files(path, search, unsaved, None if kept is None else kept.trees)
     program, problems = scanned(path, files, engines)
     recorder = Recorder()
-    first, *others = program.checks
-    plain = tuple(s.scenario for s in program.scenarios if s.scenario and not s.constants)
-    with_constants = [s for s in program.scenarios if s.constants]
-    # Scenarios run with their own constants, or with those of the spec.
-    builds: list[tuple[Check, tuple[syntax.ScenarioDecl, ...]]]
-    builds = [(first, () if first.constants else plain)]
-    builds += [(Check(""), plain)] if plain and first.constants else []
-    builds += [(check, ()) for check in (*filter(_names_something, others), *with_constants)]
-    for check, stated in builds:
+    for check, stated in representative_builds(program):
         try:
             model = build(program, check, recorder=recorder, stated=stated)
             select(model, check)
@@ -82,12 +78,6 @@ def survey(
             problems += rejected.problems
     index = references(files, recorder, None if kept is None else kept.declared)
     return Survey(files, index, tuple(dict.fromkeys(problems)), tuple(recorder.instances))
-
-
-def _names_something(check: Check) -> bool:
-    return any(
-        isinstance(node, syntax.Name) for item in check.constants for node in walk(item.value)
-    )
 
 
 def path_to(tree: syntax.File, name: str) -> tuple[syntax.Node, ...]:

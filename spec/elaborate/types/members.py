@@ -71,11 +71,9 @@ def index_of(context: Context, name: syntax.Name, kind: Nominal | Union) -> int 
     if name.text in names:
         context.part(name, kind, name.text)
         return names.index(name.text)
-    if name.text not in context.module.file.broken.names:
-        hint = suggestion_or_all(name.text, names)
-        message = f'{describe(kind)} has no member "{name.text}"{hint}'
-        context.report("F211", name.span, message, *declaration(context, kind))
-    return None
+    hint = suggestion_or_all(name.text, names)
+    message = f'{describe(kind)} has no member "{name.text}"{hint}'
+    return context.report("F211", name.span, message, *declaration(context, kind))
 
 
 def _names_type(context: Context, base: syntax.Expr, kind: Type) -> bool:

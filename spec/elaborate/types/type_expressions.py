@@ -121,16 +121,14 @@ def _named(context: Context, node: syntax.Name) -> Type | None:
         case BrokenEntity():
             return None
         case None:
-            if text not in context.module.file.broken.names:
-                types = [
-                    name
-                    for names in (context.module.names, context.module.imports)
-                    for name, entry in names.items()
-                    if isinstance(entry, TypeEntity)
-                ]
-                hint = suggestion(text, [*types, *TYPE_WORDS])
-                context.report("F201", node.span, f'no type "{text}" is known here{hint}')
-            return None
+            types = [
+                name
+                for names in (context.module.names, context.module.imports)
+                for name, entry in names.items()
+                if isinstance(entry, TypeEntity)
+            ]
+            hint = suggestion(text, [*types, *TYPE_WORDS])
+            return context.report("F201", node.span, f'no type "{text}" is known here{hint}')
         case _:
             return _not_a_type(context, node, entity)
 
@@ -153,7 +151,7 @@ def module_member(context: Context, node: syntax.Attribute) -> Entity | None:
     if entity is not None:
         context.meant(node.name, entity, instance)
         return entity
-    if name not in instance.file.broken.names:
+    if not instance.unreadable(node.name):
         hint = suggestion(name, [*instance.names, *instance.members])
         kind = "several members" if members else "nothing"
         context.report(

@@ -51,6 +51,7 @@ from fencepost.spec.elaborate.values.roles import (
     Through,
     denoted,
     instance_of,
+    is_broken,
     member,
     process,
     through,
@@ -133,7 +134,7 @@ def _dotted(context: Context, function: syntax.Attribute, node: syntax.Call) -> 
             return None
         index = index_of(context, function.name, kind)
         return None if index is None else constructors.variant(context.inner(), kind, index, node)
-    if isinstance(base, BrokenEntity):
+    if is_broken(context, function.base):
         return None
     hint = ""
     name = function.name.text

@@ -19,7 +19,7 @@ from fencepost.spec.elaborate.base.symbols import (
 )
 from fencepost.spec.elaborate.types.arguments import named, wrong_number
 from fencepost.spec.elaborate.types.partiality import bound_all, same_kind, settled, widened
-from fencepost.spec.elaborate.values.roles import denoted, process, through
+from fencepost.spec.elaborate.values.roles import denoted, is_broken, process, through
 from fencepost.spec.syntax import nodes as syntax
 from fencepost.spec.text.problem import suggestion
 from fencepost.spec.text.source import Span
@@ -74,7 +74,7 @@ def action_of(context: Context, node: syntax.Expr) -> ActionEntity | None:
     entity = _action(context, node)
     if isinstance(entity, ActionEntity):
         return entity
-    if not isinstance(entity, BrokenEntity):
+    if not isinstance(entity, BrokenEntity) and not is_broken(context, node):
         _no_action(context, node)
     return None
 
@@ -86,7 +86,7 @@ def _action(context: Context, node: syntax.Expr) -> Entity | None:
         if seen is not None:
             entity = seen.role.names.get(node.name.text)
             context.meant(node.name, entity)
-            return entity
+            return entity or seen.role.module.unreadable(node.name)
     return denoted(context, node)
 
 

@@ -40,6 +40,17 @@ def denoted(context: Context, node: syntax.Expr) -> Entity | None:
     return None
 
 
+def is_broken(context: Context, node: syntax.Expr) -> bool:
+    """Returns whether an expression such as ``R[i].x`` begins with a name whose declaration is
+    wrong.
+    """
+    while not isinstance(denoted(context, node), BrokenEntity):
+        if not isinstance(node, syntax.Attribute | syntax.Index):
+            return False
+        node = node.base
+    return True
+
+
 def through(context: Context, node: syntax.Attribute) -> Through | None:
     """Returns the role through which ``R.x``, ``m.R.x`` or ``R[i].x`` reads, or None for other
     forms.
@@ -71,6 +82,8 @@ def process(context: Context, seen: Through, name: syntax.Name) -> tuple[bool, O
             note,
         )
         return False, None
+    if role.placeholder:
+        return False, None
     if len(index.arguments) != 1:
         context.report("F212", index.span, f"{role.name} takes one index", note)
         return False, None
@@ -82,7 +95,7 @@ def process(context: Context, seen: Through, name: syntax.Name) -> tuple[bool, O
 def member(context: Context, role: RoleEntity, name: syntax.Name) -> Entity | None:
     """Returns the entity with this name in a role. Reports F201 if there is none."""
     entity = role.names.get(name.text)
-    if entity is None:
+    if entity is None and not role.module.unreadable(name):
         variables = [item.name for item in role.names.values() if isinstance(item, VariableEntity)]
         hint = (
             suggestion(name.text, variables)
