@@ -75,7 +75,7 @@ def test_words_of_a_colour(scope: str, words: tuple[str, ...], more: tuple[str, 
 
 
 def test_calls_have_a_colour() -> None:
-    """The colour of calls applies to functions and methods, whatever their names are."""
+    """The colour of calls applies to functions and methods, regardless of their names."""
     call = pattern("entity.name.function.call.fence", "a-z")
     for name in (*FUNCTIONS, *METHODS):
         assert re.search(call, f"{name}(x)")
