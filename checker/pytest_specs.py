@@ -7,6 +7,7 @@ check with an unexpected result fails, and its report, including the trace, is s
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Protocol, TypeVar, cast
@@ -15,7 +16,8 @@ import pytest
 
 from fencepost.checker.printing.page import Page
 from fencepost.checker.printing.units import duration
-from fencepost.checker.report.text import write_check
+from fencepost.checker.report.baseline import new_remarks
+from fencepost.checker.report.text import MAX_LINES, write_check, write_remarks, write_shortened
 from fencepost.checker.report.whole_run import place, sentence
 from fencepost.checker.request import Limits, ignored
 from fencepost.checker.run.check import load, perform, prepare
@@ -101,6 +103,11 @@ class CheckItem(pytest.Item):
         result = perform(prepare(self.program, self.check, self._settings()), ignored)
         if result.outcome.interrupted:
             raise KeyboardInterrupt
+        remarks = Page(WIDTH)
+        write_remarks(remarks, new_remarks(result))
+        if text := remarks.text():
+            # pytest -rP shows the sections of tests that passed.
+            self.add_report_section("call", "remarks", text)
         if not result.as_expected:
             raise Unexpected(result)
 
@@ -116,8 +123,19 @@ class CheckItem(pytest.Item):
         page = Page(WIDTH)
         page.line(str(error))
         page.blank()
-        write_check(page, error.result)
+        if self.config.get_verbosity() > 0:
+            write_check(page, error.result)
+        else:
+            write_shortened(page, error.result, self._again(), limit=MAX_LINES - len(page))
         return Failure(page.text(), Crash(str(error)))
+
+    def _again(self) -> str:
+        """Returns the command that shows the check in full."""
+        words = ["fencepost", "check", str(self.program.path), "--check", self.name]
+        folders: list[str] = self.config.getoption("--fence-path") or []
+        for folder in folders:
+            words += ["--path", folder]
+        return shlex.join(words)
 
     def reportinfo(self) -> tuple[Path, int, str]:
         """Returns the location of the check in the spec."""

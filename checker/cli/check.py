@@ -40,9 +40,10 @@ from fencepost.checker.cli.watch import watch
 from fencepost.checker.native.machine.code_cache import Cache, written_by_another_key
 from fencepost.checker.options import LONG, SPARK, SYMBOLIC
 from fencepost.checker.report.assurance import strictly
+from fencepost.checker.report.baseline import read
 from fencepost.checker.report.formats import Form, made
 from fencepost.checker.report.info import describe_check
-from fencepost.checker.report.several import Detail, Report
+from fencepost.checker.report.several import FULL, Detail, Report
 from fencepost.checker.report.whole_run import SpecRun, Whole, warnings_of
 from fencepost.checker.run.judge import CheckResult, Exit, exit_code
 from fencepost.checker.run.session import (
@@ -54,7 +55,7 @@ from fencepost.checker.run.session import (
     perform_all,
     programs,
 )
-from fencepost.checker.run.settings import Request, command_line, request_of
+from fencepost.checker.run.settings import Request, request_of
 from fencepost.checker.run.words import runner
 from fencepost.checker.trace import itf
 from fencepost.checker.trace.causes import causes
@@ -81,7 +82,7 @@ Exit code: 0 as expected, 3 inconclusive, 4 not found, 10 assumption, 11 deadloc
 @click.option("--trace", "trace", metavar="FILE", type=FILE, help="Save the trace (ITF JSON).")
 @FORMATS
 @click.option("--output", metavar="FILE", type=FILE, help="Write the report to a file.")
-@click.option("-v", "--verbose", is_flag=True, help="Show every check in full, with traces.")
+@click.option("-v", "--verbose", count=True, help="Show a line per check; -vv: checks in full.")
 @click.option("-q", "--quiet", is_flag=True, help="Show only unexpected results.")
 @click.option(
     "--trace-style",
@@ -90,6 +91,15 @@ Exit code: 0 as expected, 3 inconclusive, 4 not found, 10 assumption, 11 deadloc
     help="Show full traces, or one line per step.",
 )
 @click.option("--summary", is_flag=True, help="List slowest, largest, least covered checks.")
+@click.option("--remarks", is_flag=True, help="List remarks, such as actions never taken.")
+@click.option(
+    "--remarks-baseline",
+    "remarks_baseline",
+    metavar="FILE",
+    type=FILE,
+    help="List and fail on new remarks only (JSON report).",
+)
+@click.option("--baseline", metavar="FILE", type=FILE, help="Compare in HTML with a JSON report.")
 @click.option("--no-progress", "silent", is_flag=True, help="Hide progress on stderr.")
 @click.option("--watch", "watching", is_flag=True, help="Rerun specs when they change.")
 def check(
@@ -98,10 +108,13 @@ def check(
     trace: Path | None,
     forms: tuple[tuple[Form, Path | None], ...],
     output: Path | None,
-    verbose: bool,
+    verbose: int,
     quiet: bool,
     trace_style: str,
     summary: bool,
+    remarks: bool,
+    remarks_baseline: Path | None,
+    baseline: Path | None,
     silent: bool,
     watching: bool,
     **values: Any,
@@ -115,8 +128,17 @@ def check(
     if quiet and (verbose or profile):
         louder = "--verbose" if verbose else "--profile"
         raise Rejected([Problem("F021", None, f"{louder} and --quiet contradict each other")])
-    detail = Detail(verbose or profile, quiet, trace_style == "steps", summary)
     outputs: Outputs[Form] = outputs_of(forms, output, "text")
+    if baseline is not None and "html" not in (*outputs.printed, *(f for f, _ in outputs.files)):
+        raise Rejected([Problem("F021", None, "--baseline needs --format html")])
+    detail = Detail(
+        -1 if quiet else FULL if profile else verbose,
+        trace_style == "steps",
+        summary,
+        remarks or remarks_baseline is not None,
+        None if remarks_baseline is None else read(remarks_baseline),
+        None if baseline is None else read(baseline),
+    )
     for path in (*(path for _, path in outputs.files), trace, smt2):
         if path is not None:
             check_writable(path)
@@ -138,7 +160,7 @@ def _run(
     silent: bool,
 ) -> int:
     """Runs the checks, and reports the results and any problems. Returns the exit code."""
-    if detail.every:
+    if detail.verbosity > 0:
         foreign, entries = Cache().foreign()
         if foreign:
             complain(f"note: {written_by_another_key(foreign, entries)}")
@@ -220,17 +242,18 @@ class Writer:
         return self.plan.request
 
     def _report(self) -> Report:
-        count = sum(len(spec.jobs) for spec in self.plan.specs)
-        return Report(self.detail, count, new_page)
+        return Report(self.detail, self.plan.specs, new_page, single=self._request.single)
 
     def run(self, reporter: Reporter) -> None:
         """Runs the checks until the last one ends or the user interrupts one."""
         try:
             warnings = [warning for spec in self.plan.specs for warning in warnings_of(spec)]
-            warn(w for w in warnings if not (w.minor and self.detail.surprises))
+            warn(w for w in warnings if not (w.minor and self.detail.verbosity < 0))
             for spec in self.plan.specs:
                 if self.interrupted:
-                    self._specs.append(SpecRun(spec, SpecResults((), spec.jobs)))
+                    report = self._report()
+                    self._tell(report.head(spec))
+                    self._end(SpecRun(spec, SpecResults((), spec.jobs)), report)
                 else:
                     self._spec(spec, reporter)
         finally:
@@ -242,15 +265,11 @@ class Writer:
         """Runs the checks of one spec."""
         report = self._report()
 
-        def tell(text: str) -> None:
-            if "text" in self.outputs.printed:
-                say(text)
-
         def ended(result: CheckResult | Refusal) -> None:
             reporter.stop()
-            tell(report.ended(result, plan))
+            self._tell(report.ended(result))
 
-        tell(report.head(plan))
+        self._tell(report.head(plan))
         done = perform_all(
             plan,
             lambda job: reporter.start(f"{job.title} ({runner(job)})"),
@@ -258,11 +277,22 @@ class Writer:
             ended,
             self._useless,
             None if self.plan.crew is None else self.plan.crew.result,
-            strictly,
+            self._judged,
         )
         self.problems += [problem for problem in done.problems if problem not in self.problems]
-        self._specs.append(SpecRun(plan, done))
-        tell(report.rest(plan, [job.title for job in done.left]))
+        self._end(SpecRun(plan, done), report)
+
+    def _end(self, run: SpecRun, report: Report) -> None:
+        self._specs.append(run)
+        self._tell(report.rest(run))
+
+    def _tell(self, text: str) -> None:
+        if "text" in self.outputs.printed:
+            say(text)
+
+    def _judged(self, result: CheckResult) -> CheckResult:
+        baseline = self.detail.remarks_baseline
+        return strictly(result, None if baseline is None else baseline.has)
 
     def finish(self) -> None:
         """Writes the reports that were not printed during the run."""
@@ -271,7 +301,7 @@ class Writer:
             if form != "text":
                 say(made(form, whole, width()), commands=form == "github")
             elif whole.has_summary:
-                say(self._report().end(whole, command_line(self._request)))
+                say(self._report().end(whole))
         for form, path in self.outputs.files:
             replace(path, made(form, whole, width(), self.detail))
 

@@ -118,6 +118,22 @@ class Page:
             pad = left.width + gap - sum(cells(text) for _, text in left_row)
             self.line(" " * indent, *map(_piece, left_row), " " * pad, *map(_piece, right_row))
 
+    def __len__(self) -> int:
+        return len(self._lines)
+
+    def shortened(self, page: Page, limit: int, pointer: Callable[[int], Piece]) -> None:
+        """Adds at most ``limit`` lines of another page. If it has more, the line ``pointer(n)``
+        replaces ``n`` lines in the middle.
+        """
+        lines = page._lines
+        head, tail = limit * 3 // 5, limit - limit * 3 // 5 - 1
+        if len(lines) <= limit:
+            self._lines += lines
+            return
+        self._lines += lines[:head]
+        self.line(pointer(len(lines) - head - tail))
+        self._lines += lines[len(lines) - tail :]
+
     def folded(self) -> Iterator[Sequence[_Styled]]:
         """Yields the lines, wrapped at the width of the page."""
         for line in self._lines:

@@ -6,7 +6,7 @@ The text report and the notes of the JSON report both use them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Callable, Iterator, Sequence, Set
 
 from fencepost.checker.estimate import estimated
 from fencepost.checker.outcome import Fact, Outcome, Verdict
@@ -76,14 +76,21 @@ def remarks(result: CheckResult) -> tuple[Remark, ...]:
 NO_CHECKS = "the spec declares no checks"
 
 
-def strictly(result: CheckResult) -> CheckResult:
-    """Applies --strict: makes the result unexpected if a remark deserves attention, or if the spec
-    has no checks.
+def strictly(
+    result: CheckResult, is_known: Callable[[CheckResult, Remark], bool] | None = None
+) -> CheckResult:
+    """Applies --strict: makes the result unexpected if a remark deserves attention and is not
+    known, or if the spec has no checks.
     """
     if not (result.job.settings.strict and result.as_expected):
         return result
     reasons = [NO_CHECKS] if result.job.check.span is None else []
-    reasons += [f"{r.topic}: {r.text}" for r in remarks(result) if not (r.routine or r.allowed)]
+    reasons += [
+        f"{remark.topic}: {remark.text}"
+        for remark in remarks(result)
+        if not (remark.routine or remark.allowed)
+        and not (is_known is not None and is_known(result, remark))
+    ]
     if not reasons:
         return result
     message = f"--strict allows no remarks ({'; '.join(reasons)})"

@@ -7,11 +7,13 @@ from typing import Literal, TypeAlias, get_args
 
 from fencepost.checker.printing.page import Page
 from fencepost.checker.report import github, json, junit, sarif
+from fencepost.checker.report.baseline import Baseline
+from fencepost.checker.report.folder_page import folder_page
 from fencepost.checker.report.html import html, report_page
 from fencepost.checker.report.labels import MAX_DRAWN
 from fencepost.checker.report.several import WHOLE, Detail, Report
+from fencepost.checker.report.text import summarized
 from fencepost.checker.report.whole_run import Whole
-from fencepost.checker.run.settings import command_line
 from fencepost.checker.run.words import plural
 from fencepost.checker.trace.causes import causes
 from fencepost.checker.trace.of_search import result_document
@@ -37,10 +39,12 @@ def _json(whole: Whole) -> str:
     return json.dumps(objects[0] if single else objects)
 
 
-def _html(whole: Whole) -> str:
-    """Returns the page of the first trace, if a trace should be shown. Otherwise returns a page
-    with the problems and the text report.
+def _html(whole: Whole, baseline: Baseline | None) -> str:
+    """Returns the page of the files, or for a single file the page of the first trace, if a trace
+    should be shown. Otherwise returns a page with the problems and the text report.
     """
+    if not whole.request.single or baseline is not None:
+        return folder_page(whole, baseline)
     chosen = whole.traced
     hidden = whole.surprises and (chosen is None or chosen.as_expected)
     if chosen is not None and not hidden and not whole.problems:
@@ -51,26 +55,25 @@ def _html(whole: Whole) -> str:
             why = causes(chosen.job.model, finding.trace, finding)
             remarks = [text for _, text, _ in whole.resumed]
             return html(result_document(chosen, finding, whole.version, why), remarks)
-    wrong = len(whole.surprises)
-    count = plural(len(whole.results), "check")
-    title = f"{count}, {f'{wrong} not as expected' if wrong else 'all as expected'}"
+    title = summarized(whole.results, whole.missing)
     if whole.unusable:
         title = f"not every spec could be checked: {plural(len(whole.problems), 'problem')}"
-    good = not wrong and all(problem.warning for problem in whole.problems)
+    good = not whole.surprises and all(problem.warning for problem in whole.problems)
     report = _text(whole, WIDTH, WHOLE)
     return report_page(title, report, f"fencepost {whole.version}", good=good)
 
 
 def _text(whole: Whole, width: int, detail: Detail) -> str:
-    report = Report(detail, whole.planned, lambda: Page(width))
+    plans = [spec.plan for spec in whole.specs]
+    report = Report(detail, plans, lambda: Page(width), single=whole.request.single)
     # The command prints the problems to standard error.
     parts = [f"{problem}\n\n" for problem in whole.problems]
     for spec in whole.specs:
         parts.append(report.head(spec.plan))
-        parts += [report.ended(result, spec.plan) for result in spec.done.ended]
-        parts.append(report.rest(spec.plan, [job.title for job in spec.done.left]))
+        parts += map(report.ended, spec.done.ended)
+        parts.append(report.rest(spec))
     if whole.has_summary:
-        parts.append(report.end(whole, command_line(whole.request)))
+        parts.append(report.end(whole))
     return "".join(parts)
 
 
@@ -91,6 +94,6 @@ REPORTS: Mapping[Form, Format] = {
     "junit": Format(lambda whole, width, detail: junit.dumps(whole), alone=True),
     "sarif": Format(lambda whole, width, detail: json.dumps(sarif.sarif_object(whole)), alone=True),
     "github": Format(lambda whole, width, detail: github.dumps(whole), alone=False),
-    "html": Format(lambda whole, width, detail: _html(whole), alone=True),
+    "html": Format(lambda whole, width, detail: _html(whole, detail.baseline), alone=True),
 }
 """The formats in the order of the help."""

@@ -1,5 +1,5 @@
-"""The text report on several checks. It has a line per check, followed by the unexpected results in
-full and a summary.
+"""The text report on several checks. It has a line per file or per check, followed by the
+unexpected results and a summary.
 
 A single check is shown in full. For several checks, `Detail` controls how much is shown.
 """
@@ -9,113 +9,213 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from fencepost.checker.folders import summary
-from fencepost.checker.printing.page import Page, cells, padded
-from fencepost.checker.report.assurance import remarks, searched_whole
-from fencepost.checker.report.text import write_check, write_foot, write_verdict
-from fencepost.checker.report.whole_run import Whole, refusal
+from fencepost.checker.outcome import NO_INITIAL_STATE
+from fencepost.checker.printing.page import Page, cells, cut, padded
+from fencepost.checker.report.assurance import searched_whole
+from fencepost.checker.report.baseline import Baseline, new_remarks
+from fencepost.checker.report.text import (
+    MAX_LINES,
+    write_check,
+    write_foot,
+    write_remarks,
+    write_shortened,
+    write_verdict,
+)
+from fencepost.checker.report.whole_run import SpecRun, Whole, refusal, within
 from fencepost.checker.run.judge import CheckResult
-from fencepost.checker.run.session import Refusal, SpecPlan
+from fencepost.checker.run.session import Refusal, SpecPlan, has_name
+from fencepost.checker.run.settings import Request, command_line
 from fencepost.checker.run.words import plural
-from fencepost.spec.records import dataclass
+from fencepost.spec.records import dataclass, replace
 
 MAX_SUMMED = 5
 """Maximum number of checks in each list of the summary."""
 
 
+QUIET, FILES, CHECKS, FULL = range(4)
+"""The levels of detail: only unexpected results, a line per file, a line per check, each check in
+full.
+"""
+
+
 @dataclass(frozen=True, slots=True)
 class Detail:
-    """Settings for how much a text report shows.
+    """Settings for how much a report shows.
 
-    ``every`` shows each check in full. ``surprises`` omits checks that are as expected. ``steps``
-    shows one line per step of a trace. ``summary`` adds lists of the slowest, largest and least
-    covered checks.
+    ``verbosity`` is the number of levels to add, or negative for `QUIET`. ``steps`` shows one line
+    per step of a trace. ``summary`` adds lists of the slowest, largest and least covered checks.
+    ``remarks`` lists the remarks on results that are as expected, except those that the earlier run
+    ``remarks_baseline`` had. ``baseline`` is the run that a page is compared with.
     """
 
-    every: bool = False
-    surprises: bool = False
+    verbosity: int = 0
     steps: bool = False
     summary: bool = False
+    remarks: bool = False
+    remarks_baseline: Baseline | None = None
+    baseline: Baseline | None = None
 
 
-WHOLE = Detail(every=True)
+WHOLE = Detail(verbosity=FULL)
 """Full detail, for reports that are saved."""
 
 
 class Report:
-    """Renders the text report of a run part by part. ``count`` is the number of planned checks.
+    """Renders the text report of a run part by part. ``single`` is set if the user named one file.
 
     The methods must be called in the order of the parts.
     """
 
-    def __init__(self, detail: Detail, count: int, new_page: Callable[[], Page]) -> None:
+    def __init__(
+        self,
+        detail: Detail,
+        specs: Sequence[SpecPlan],
+        new_page: Callable[[], Page],
+        *,
+        single: bool,
+    ) -> None:
+        base = CHECKS if single else FILES
+        if sum(len(spec.jobs) for spec in specs) == 1:
+            base = FULL
         self._detail = detail
-        self._whole = not detail.surprises and (detail.every or count == 1)
+        self._single = single
+        self._level = QUIET if detail.verbosity < 0 else min(base + detail.verbosity, FULL)
         self._new_page = new_page
         self._names = 0
+        self._paths = max((cells(spec.path) for spec in specs), default=0)
 
     def head(self, plan: SpecPlan) -> str:
         """Returns the path of the spec, or "" if a single check makes the path clear."""
         self._names = _column(plan)
         page = self._new_page()
-        named = len(plan.jobs) != 1 or plan.jobs[0].check.name or not self._whole
-        if named and not self._detail.surprises:
+        named = len(plan.jobs) != 1 or plan.jobs[0].check.name or self._level != FULL
+        if named and self._level >= CHECKS:
             page.line((plan.path, "title"))
         return page.text()
 
-    def ended(self, result: CheckResult | Refusal, plan: SpecPlan) -> str:
+    def ended(self, result: CheckResult | Refusal) -> str:
         """Returns the result of a check, or a line which says that its engine cannot run it."""
         page = self._new_page()
         names = self._names
         if isinstance(result, Refusal):
-            _write_refusal(page, result, names)
-        elif self._whole:
+            if self._level != FILES:
+                _write_refusal(page, result, names)
+        elif self._level == FULL:
             write_check(page, result, names, steps=self._detail.steps)
-        elif not self._detail.surprises:
+        elif self._level == CHECKS:
             write_verdict(page, result, names, brief=True)
         # An empty line separates checks that are shown in full.
-        return page.text() + ("\n" if self._whole else "")
+        return page.text() + ("\n" if self._level == FULL else "")
 
-    def rest(self, plan: SpecPlan, left: Sequence[str]) -> str:
-        """Lists the checks that did not run: those ``left`` after an interrupt, and slow ones."""
+    def rest(self, run: SpecRun) -> str:
+        """Lists the checks that did not run because of an interrupt or because they are slow. If a
+        file has one line, returns this line.
+        """
         page = self._new_page()
-        if left:
-            page.words("", f"not run: {', '.join(left)}", 2, "warn")
-        if plan.left and not self._detail.surprises:
-            slow = ", ".join(plan.left)
+        if self._level == FILES:
+            _write_file(page, run, self._paths)
+            return page.text()
+        if run.done.left:
+            names = ", ".join(job.title for job in run.done.left)
+            page.words("", f"not run: {names}", 2, "warn")
+        if run.plan.left and self._level != QUIET:
+            slow = ", ".join(run.plan.left)
             page.words("", f"slow, not run (--slow runs them): {slow}", 2, "dim")
-        between = "" if self._whole or self._detail.surprises else "\n"
-        return page.text() + between
+        return page.text() + ("\n" if self._level == CHECKS else "")
 
-    def end(self, whole: Whole, again: str) -> str:
+    def end(self, whole: Whole) -> str:
         """Returns the unexpected results, the summary, and the command that repeats the run."""
         page = self._new_page()
+        if self._level == FILES:
+            # An empty line separates the lines of the files from the rest.
+            page.line()
         if self._detail.summary:
             _write_summary(page, whole)
-        for result in () if self._whole else whole.surprises:
+        shown = () if self._level == FULL else whole.surprises
+        short = self._level != QUIET and (len(shown) > 1 or not self._single)
+        for result in shown:
             page.blank()
             page.line((str(result.job.program.path), "title"))
-            write_check(page, result, steps=self._detail.steps)
-        notes = [self._notes(whole), "" if self._detail.surprises else summary(whole.skipped)]
+            if short:
+                again = command_line(alone(whole.request, result))
+                # The path and the blank line count, too.
+                write_shortened(page, result, again, limit=MAX_LINES - 2, steps=self._detail.steps)
+            else:
+                write_check(page, result, steps=self._detail.steps)
+        if self._detail.remarks and (
+            self._level != FULL or self._detail.remarks_baseline is not None
+        ):
+            _write_new_remarks(page, whole, self._detail.remarks_baseline)
+        notes = [] if self._level == QUIET else [*self._notes(whole), summary(whole.skipped)]
+        again = command_line(whole.request)
         write_foot(page, whole.results, again, whole.versions, notes, whole.missing)
         for spec in whole.refused:
             page.words("", refusal(spec), 2, "bad")
         return page.text()
 
-    def _notes(self, whole: Whole) -> str:
-        """Mentions that checks which were as expected have remarks."""
-        if self._whole or self._detail.surprises:
-            return ""
-        noted: dict[str, None] = {}
-        count = 0
+    def _notes(self, whole: Whole) -> Iterator[str]:
+        """Yields sentences about what the lines of files do not show."""
+        if self._level != FILES:
+            return
+        bounded = sum(result.as_expected and bool(within(result)) for result in whole.results)
+        if bounded:
+            holds = "check holds" if bounded == 1 else "checks hold"
+            yield f"{bounded:,} {holds} only within bounds that were reached: -v shows them"
         for result in whole.results:
-            if result.as_expected:
-                topics = [remark.topic for remark in remarks(result) if not remark.routine]
-                noted |= dict.fromkeys(topics)
-                count += bool(topics)
-        if not count:
-            return ""
-        have = "check has" if count == 1 else "checks have"
-        return f"{count:,} {have} remarks ({', '.join(noted)}): -v shows them"
+            if NO_INITIAL_STATE in result.outcome.notes:
+                yield f"{result.job.program.path}: {result.job.title}: {within(result)[0]}"
+        slow = sum(len(spec.plan.left) for spec in whole.specs)
+        if slow:
+            them = "it" if slow == 1 else "them"
+            yield f"{plural(slow, 'slow check')} did not run: --slow runs {them}"
+
+
+def alone(request: Request, result: CheckResult) -> Request:
+    """Returns the request that repeats a single check."""
+    names = (result.job.check.name,) if has_name(result.job.check) else ()
+    return replace(request, specs=(result.job.program.path,), checks=names)
+
+
+def _write_file(page: Page, run: SpecRun, width: int) -> None:
+    """Writes the line of a file: the number of checks, the states, the time and the slowest
+    check.
+    """
+    results = run.done.results
+    wrong = sum(not result.as_expected for result in results)
+    refused = len(run.done.ended) - len(results)
+    words = f"{plural(len(results), 'check')}{'' if wrong else ' as expected'}"
+    counts = (
+        (wrong, "NOT as expected"), (refused, "cannot run"), (len(run.done.left), "not run"),
+        (len(run.plan.left), "slow"),
+    )  # fmt: skip
+    state = ", ".join([words, *(f"{count:,} {text}" for count, text in counts if count)])
+    path = padded(run.path, width)
+    style = "bad" if wrong or refused else "warn" if run.done.left else "good"
+    figures = ""
+    if results:
+        statistics = [result.outcome.statistics for result in results]
+        states = sum(counted.distinct for counted in statistics if counted.counted)
+        figures = f"{plural(states, 'state')}, {sum(s.seconds for s in statistics):.2f} s"
+    if len(results) > 1:
+        slowest = max(results, key=lambda result: result.outcome.statistics.seconds)
+        seconds = f" {slowest.outcome.statistics.seconds:.2f} s"
+        room = page.width - cells(f"{path}  {state}   {figures}, slowest {seconds}")
+        figures += f", slowest {cut(slowest.job.title, max(room, 8))}{seconds}"
+    gap = " " * max(3, min(page.width, 100) - cells(f"{path}  {state}") - cells(figures))
+    page.line((path, "title"), "  ", (state, style), gap, (figures, "dim"))
+
+
+def _write_new_remarks(page: Page, whole: Whole, baseline: Baseline | None) -> None:
+    """Writes the remarks on the results that are as expected, except the known ones."""
+    new = [(r, new_remarks(r, baseline)) for r in whole.results if r.as_expected]
+    count = sum(len(found_remarks) for _, found_remarks in new)
+    page.blank()
+    since = "" if baseline is None else f" that {baseline.path} does not have"
+    page.line((f"{plural(count, 'remark')}{since}", "title"))
+    for result, new_ones in new:
+        if new_ones:
+            page.line(f"{result.job.program.path}: {result.job.title}")
+            write_remarks(page, new_ones)
 
 
 def _write_refusal(page: Page, refused: Refusal, names: int) -> None:

@@ -40,23 +40,50 @@ DECIDED_SECONDS = 1.0
 """The time of the decision phase is reported only if the phase took at least this long."""
 
 
-def write_check(page: Page, result: CheckResult, names: int = 0, *, steps: bool = False) -> None:
+def write_check(
+    page: Page,
+    result: CheckResult,
+    names: int = 0,
+    *,
+    steps: bool = False,
+    brief: bool = False,
+) -> None:
     """Writes a check in full. ``names`` is the width of the column of check names. If ``steps`` is
-    set, a trace has one line per step.
+    set, a trace has one line per step. ``brief`` omits the remarks, and the reasons why a trace is
+    fair.
     """
     trace = write_steps if steps else write_trace
     write_verdict(page, result, names)
     write_regions(page, result)
     for finding in result.outcome.findings:
         page.blank()
-        write_finding(page, result, finding, trace)
+        write_finding(page, result, finding, trace, brief=brief)
         page.blank()
     for proof in result.outcome.proofs:
         if proof.finding is not None:
             page.blank()
             _write_counterexample(page, result, proof, proof.finding, trace)
             page.blank()
-    _write_assurance(page, result, trace)
+    if not brief:
+        _write_assurance(page, result, trace)
+
+
+MAX_LINES = 25
+"""Maximum number of lines of an unexpected result in the report of several files or failures."""
+
+
+def write_shortened(
+    page: Page, result: CheckResult, again: str, *, limit: int = MAX_LINES, steps: bool = False
+) -> None:
+    """Writes a check in at most ``limit`` lines. If it has more, the remarks and the reasons for
+    fairness are omitted first, and then the middle. ``again`` is the command that shows it in full.
+    """
+    part = page.column(page.width)
+    write_check(part, result, steps=steps)
+    if len(part) > limit:
+        part = page.column(page.width)
+        write_check(part, result, steps=steps, brief=True)
+    page.shortened(part, limit, lambda count: (f"  ... {count:,} more lines: {again}", "dim"))
 
 
 def write_foot(
@@ -73,12 +100,7 @@ def write_foot(
     wrong = [result for result in results if not result.as_expected]
     page.blank()
     if len(results) > 1 or missing:
-        every = plural(len(results), "check")
-        if wrong:
-            every += f", {len(wrong)} not as expected"
-        elif results:
-            every += " as expected" if missing else ", all as expected"
-        page.line((", ".join([every, *missing]), "bad" if wrong or missing else "good"))
+        page.line((summarized(results, missing), "bad" if wrong or missing else "good"))
     for note in filter(None, notes):
         page.words("", note, 2, "dim")
     engines = runners([result.job for result in results])
@@ -88,6 +110,17 @@ def write_foot(
         # The unexpected results are repeated for readers who only look at the end.
         for result in wrong:
             page.words("", spot(result), 2, "bad")
+
+
+def summarized(results: Sequence[CheckResult], missing: Sequence[str] = ()) -> str:
+    """Returns the summary of a run: the number of checks, and whether they are as expected."""
+    wrong = sum(not result.as_expected for result in results)
+    text = plural(len(results), "check")
+    if wrong:
+        text += f", {wrong} not as expected"
+    elif results:
+        text += " as expected" if missing else ", all as expected"
+    return ", ".join([text, *missing])
 
 
 def took(statistics: Statistics) -> str:
@@ -160,9 +193,16 @@ def write_verdict(page: Page, result: CheckResult, names: int, *, brief: bool = 
 
 
 def write_finding(
-    page: Page, result: CheckResult, finding: Finding, write: WriteTrace = write_trace
+    page: Page,
+    result: CheckResult,
+    finding: Finding,
+    write: WriteTrace = write_trace,
+    *,
+    brief: bool = False,
 ) -> None:
-    """Writes a problem with its title, its reason and its trace."""
+    """Writes a problem with its title, its reason and its trace. ``brief`` omits the reasons why
+    the trace is fair.
+    """
     model = result.job.model
     prop = None if finding.property is None else model.properties[finding.property]
     page.words("  ", headline(model, finding, prop), 2, "title")
@@ -172,7 +212,8 @@ def write_finding(
     page.blank()
     trace = document(model, finding.trace, finding)
     write(page, trace)
-    _write_around(page, model, finding, trace)
+    if trace.loop is None or not brief:
+        _write_around(page, model, finding, trace)
 
 
 def _write_counterexample(

@@ -171,11 +171,6 @@ class Whole:
         return bool(self.results) or (bool(self.missing) and not self.request.single)
 
     @property
-    def planned(self) -> int:
-        """The number of planned checks."""
-        return sum(len(spec.plan.jobs) for spec in self.specs)
-
-    @property
     def results(self) -> tuple[CheckResult, ...]:
         """The results of all checks, in order."""
         return tuple(result for spec in self.specs for result in spec.done.results)

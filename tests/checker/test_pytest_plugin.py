@@ -17,6 +17,7 @@ from tests.support.processes import finished
 from tests.support.sample_traces import ENDLESS
 
 from fencepost.checker.pytest_plugin import SUFFIX
+from fencepost.checker.report.text import MAX_LINES
 from fencepost.spec.text import library
 
 PLUGIN = "fencepost.checker.pytest_plugin"
@@ -101,7 +102,23 @@ def test_a_lasso(tmp_path: Path) -> None:
     # The sentence is above the report, and in pytest's summary.
     assert output.count(sentence) == 2
     assert "Steps 3 to 5 repeat forever." in output
-    assert "fair Process[2].enter  not possible in state 4" in output
+    assert " more lines: fencepost check endless.fence --check " in output
+    report = output.partition(" FAILURES ")[2].partition(" short test summary info ")[0]
+    assert len(report.splitlines()) <= MAX_LINES + 3
+    # In full, the report explains why the lasso is fair.
+    fair = "fair Process[2].enter  not possible in state 4"
+    assert fair not in output
+    assert fair in ran_by_pytest(tmp_path, "endless.fence", "-v")[1]
+
+
+def test_remarks_are_shown_on_request(folder: Path) -> None:
+    text = f"{COUNTING}action never:\n    require n > 5\n    n = 0\n"
+    (folder / "models" / "counting.fence").write_text(text, encoding="utf-8")
+    mended = GATE.replace("c.n < 3", "c.n <= 3").replace("violated Small", "ok")
+    (folder / "models" / "gate.fence").write_text(mended, encoding="utf-8")
+    remark = "never taken   c.never"
+    assert remark not in ran_by_pytest(folder, "models")[1]
+    assert remark in ran_by_pytest(folder, "models", "-rP")[1]
 
 
 def test_several_processes(folder: Path) -> None:

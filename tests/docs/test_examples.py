@@ -56,6 +56,7 @@ VARYING = [
     (re.compile(r" +\d[\d,]* ns\b"), "  N ns"),
     (re.compile(r" +(?=\d[\d,]* distinct)"), "  "),
     (re.compile(r" +(?=\d[\d,]* states?, N s)"), "  "),
+    (re.compile(r"slowest \S+ N s"), "slowest CHECK N s"),
     (re.compile(r'"(seconds|states_per_second|peak_bytes|workers)": [^,]*'), r'"\1": N'),
 ]
 
