@@ -284,6 +284,14 @@ class SuggestingGroup(click.Group):
         return super().resolve_command(ctx, args)
 
 
+OTHER_OPTIONS = {
+    "--property": "--invariant", "--properties": "--invariant", "--inv": "--invariant",
+    "--max-depth": "--depth", "--threads": "--workers", "--jobs": "--workers",
+    "--constant": "--const", "--cfg": "--const", "--config": "--const",
+}  # fmt: skip
+"""Options of other tools, with the equivalent here."""
+
+
 def usage_problem(error: click.UsageError) -> Problem:
     """Converts a usage error to a problem, with a suggestion if possible."""
     help_ = f"{error.ctx.command_path} --help" if error.ctx else "fencepost --help"
@@ -295,6 +303,8 @@ def usage_problem(error: click.UsageError) -> Problem:
                 for parameter in error.ctx.command.params:
                     options += parameter.opts if isinstance(parameter, click.Option) else []
             hint = suggestion(error.option_name, options)
+            if (meant := OTHER_OPTIONS.get(error.option_name)) in options:
+                hint = f'; did you mean "{meant}"?'
             return Problem("F020", None, f'there is no option "{error.option_name}"{hint}', notes)
         case click.MissingParameter():
             name = error.param.make_metavar(error.ctx) if error.param and error.ctx else "argument"

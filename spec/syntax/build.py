@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar, cast
 
 from fencepost.spec.syntax import nodes as syntax
+from fencepost.spec.syntax import vocabulary
 from fencepost.spec.syntax.nodes import Argument, Expr, Name, Parameter, Pattern, Suite
 from fencepost.spec.syntax.tokens import Token
 from fencepost.spec.text.clock import tick
@@ -231,6 +232,10 @@ def _docstring(span: Span, token: Token) -> str:
 
 def _do(span: Span, call: Expr) -> syntax.Statement:
     if not isinstance(call, syntax.Call):
+        word = call.text if isinstance(call, Name) else ""
+        if (instead := vocabulary.OTHER_NAMES.get(word)) in vocabulary.STATEMENTS:
+            message = f'there is no "{word}"; write "{instead}"'
+            raise Mistake(Problem("F114", span, message))
         message = "this is a value, and does nothing as a statement"
         note = "a statement assigns (x = e), calls (p(x), s.add(x)) or begins with its keyword"
         raise Mistake(Problem("F116", span, message, ((None, note),)))

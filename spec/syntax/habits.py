@@ -6,6 +6,7 @@ the hints.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -100,8 +101,33 @@ _LEADING = (vocabulary.CONTINUES | _AND | _OR | {"is"}) - (
 )
 """Tokens that cannot begin a line, because they need a left operand."""
 
+_BEFORE_FORMULAS = word_set("( : not and or implies iff always eventually")
 _ARITHMETIC_SIGNS = frozenset("*/%^")
 """Characters of operators that other languages combine with an assignment."""
+
+
+_COMMENT = re.compile(r"//|--|\(\*(?!\w)|/\*|\\\*")
+_WORDS = re.compile(r"[ \t]*(?:[\w,.'-]+[ \t]+)*")
+_TWO_WORDS = re.compile(r"[ \t]*[^\W\d]\w*[ \t]+[^\W\d]")
+
+
+def _comment(slip: Slip) -> Problem | None:
+    """Recognizes the comments of other languages. The signs `//` and `--` are also operators, so
+    two words must follow them.
+    """
+    token = next(
+        (after for n in range(3) if (after := slip.near(n)).kind not in LAYOUT), slip.unexpected
+    )
+    text = slip.source.text
+    line = text.rfind("\n", 0, token.start) + 1
+    for sign in _COMMENT.finditer(text, line, token.end + 1):
+        adjacent = token.start <= sign.end() or _WORDS.fullmatch(text, sign.end(), token.start)
+        is_operator = sign[0] in ("//", "--") and not _TWO_WORDS.match(text, sign.end())
+        if adjacent and not is_operator:
+            at = Token(STRANGE, sign[0], *sign.span())
+            message = f'a comment begins with "#", not with "{sign[0]}"'
+            return slip.problem("F111", message, at=at)
+    return None
 
 
 def _unequal(slip: Slip) -> Problem | None:
@@ -396,12 +422,21 @@ def _several_fields(slip: Slip) -> Problem | None:
 
 
 def _temporal(slip: Slip) -> Problem | None:
-    """Recognizes `<>` before a value."""
-    if slip.unexpected.text != "<>" or INTEGER not in slip.expected:
-        return None
+    """Recognizes `<>` and `[]` before a value."""
     note = (None, f"a form of it is: {vocabulary.FORMS['property']}")
-    message = 'there is no "<>" before a value; use "eventually" in a property'
-    return slip.problem("F111", message, note)
+    if slip.unexpected.text == "<>" and INTEGER in slip.expected:
+        message = 'there is no "<>" before a value; use "eventually" in a property'
+        return slip.problem("F111", message, note)
+    before, left, right = slip.near(-3), slip.near(-2), slip.near(-1)
+    if (left.kind, right.kind) != ("[", "]") or left.end != right.start:
+        return None
+    if before.kind not in LAYOUT and before.text not in _BEFORE_FORMULAS:
+        return None
+    if slip.unexpected.kind not in (NAME, INTEGER, STRANGE) or "+" not in slip.expected:
+        return None
+    both = Token(STRANGE, "[]", left.start, right.end)
+    message = f'there is no "[]" before a value; {vocabulary.ALWAYS}'
+    return slip.problem("F111", message, note, at=both)
 
 
 def _word_before(slip: Slip) -> Problem | None:
@@ -421,6 +456,14 @@ def _word_before(slip: Slip) -> Problem | None:
     return None
 
 
+def _rest_of_pattern(slip: Slip) -> Problem | None:
+    """Recognizes `A(x, ...)` as a pattern."""
+    if slip.unexpected.text != "..." or not {NAME, "=="} <= slip.expected or "(" in slip.expected:
+        return None
+    note = (None, f"the form is: {vocabulary.FORMS['case']}")
+    return slip.problem("F117", 'a pattern has no "..."; write "_" for each field to ignore', note)
+
+
 def _no_result(slip: Slip) -> Problem | None:
     """Recognizes `return e`."""
     if slip.near(-1).text != "return" or slip.unexpected.kind in LAYOUT or "where" in slip.expected:
@@ -432,8 +475,7 @@ def _no_result(slip: Slip) -> Problem | None:
 
 
 HINTS: tuple[Callable[[Slip], Problem | None], ...] = (
-    _unequal, _in_place, _primed, _operator_first, _let_line, _let_in, _chosen, _several_generators,
-    _keyed,
-    _quantified, _where, _content_first, _slice, _several_fields, _temporal, _word_before,
-    _no_result,
+    _comment, _unequal, _in_place, _primed, _operator_first, _let_line, _let_in, _chosen,
+    _several_generators, _keyed, _quantified, _where, _content_first, _slice, _several_fields,
+    _temporal, _word_before, _rest_of_pattern, _no_result,
 )  # fmt: skip

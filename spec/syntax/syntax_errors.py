@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Set
+from collections.abc import Callable, Sequence, Set
 from dataclasses import replace
 
 from fencepost.spec.syntax import habits, vocabulary
@@ -131,11 +131,24 @@ def _plainly(slip: Slip) -> Problem:
     if unexpected.kind == NEWLINE and slip.near(-1).text in vocabulary.CONTINUES:
         notes.append((None, "a line may be broken only inside brackets"))
     expected_text = vocabulary.wanted(slip.expected, slip.near(-1))
-    keywords = vocabulary.special(slip.expected)
-    guess = suggestion(unexpected.text, keywords) if unexpected.kind == NAME else ""
+    keywords = vocabulary.special(slip.expected) | (slip.expected & vocabulary.CONNECTIVES)
+    is_word = unexpected.kind == NAME and len(unexpected.text) > 1
+    guess = suggestion(unexpected.text, keywords) if is_word else ""
+    if not guess and "and" in slip.expected and unexpected.kind in (NAME, INTEGER):
+        notes += _misspelt_before(slip)
     return slip.problem(
         "F101", f"expected {expected_text}, found {vocabulary.told(unexpected)}{guess}", *notes
     )
+
+
+def _misspelt_before(slip: Slip) -> Sequence[Note]:
+    """Returns a note if the word before a value may be a misspelt keyword. Most names occur more
+    than once in a spec.
+    """
+    before = slip.near(-1)
+    guess = suggestion(before.text, vocabulary.PREFIXED) if before.kind == NAME else ""
+    occurs = re.findall(rf"\b{re.escape(before.text)}\b", slip.source.text)
+    return [(None, f'"{before.text}" is a name{guess}')] if guess and len(occurs) == 1 else []
 
 
 def _form(slip: Slip) -> str | None:
@@ -348,6 +361,8 @@ def _text(slip: Slip) -> Problem | None:
     if slip.unexpected.kind == DOCSTRING:
         return late_docstring(slip.source, slip.unexpected)
     if slip.unexpected.kind == STRING and "(" in slip.expected:
+        if slip.near(-1).kind == "(" and slip.near(-2).text in vocabulary.PRINTS:
+            return slip.problem("F111", vocabulary.PRINTING, at=slip.near(-2))
         message = 'a text is not a value; it is only allowed in assert e, "why"'
         return slip.problem("F125", message)
     return None
@@ -464,11 +479,13 @@ def _misspelt(slip: Slip) -> Problem | None:
         word, allowed = slip.near(-1), vocabulary.STATEMENTS | {"else", "elif"}
     else:
         return None
-    if remark := vocabulary.REMARKS.get(word.text):
+    # Keywords of TLA+ are in capital letters.
+    lower = word.text.lower()
+    if remark := vocabulary.REMARKS.get(lower):
         return slip.problem("F114", f'there is no "{word.text}": {remark}', at=word)
     if word.text in vocabulary.PLACES and word.text not in allowed:
         return slip.problem("F124", f'"{word.text}" {vocabulary.PLACES[word.text]}', at=word)
-    if (instead := vocabulary.OTHER_NAMES.get(word.text)) and instead in allowed:
+    if (instead := vocabulary.OTHER_NAMES.get(lower)) and instead in allowed:
         return slip.problem("F114", f'there is no "{word.text}"; write "{instead}"', at=word)
     keywords = [keyword for keyword in allowed if keyword.islower()]
     if guess := suggestion(word.text, keywords):

@@ -28,6 +28,10 @@ CHANGES = word_set("+= -= |= &=")
 COMPARISONS = word_set("== != < <= > >= in is")
 _VALUES = word_set("( [ { - not if forall exists choose let true false none NAME INTEGER")
 _OPERATORS = COMPARISONS | word_set("and or not implies iff .. + - | * // % &")
+CONNECTIVES = word_set("and or implies iff in is")
+"""The operators between two values that are words."""
+PREFIXED = word_set("not forall exists choose always eventually")
+"""Keywords before a value."""
 _TAILS = word_set(". [ ( ! ? with ;")
 
 CONTINUES = (_OPERATORS | CHANGES | {"=", "then", "else", ","}) - {"is"}
@@ -214,6 +218,7 @@ REMARKS = {
     "module": "a file is a module",
     "spec": "a file is a spec",
     "extends": "use import to name another file",
+    "instance": "use import to name another file, as in import m as x with N = 4",
     "next": "actions define the possible steps",
     "while": 'a step ends, so "for x in S:" goes through a finite set; an action is taken again',
     "receive": "an action receives through its head, action a on PATTERN from c",
@@ -242,6 +247,7 @@ BETWEEN = {
 }  # fmt: skip
 """Words that other notations use between two operands, with advice."""
 
+ALWAYS = 'use "always" in a property'
 FORMULA = "it belongs in the formula of a property, not inside a comparison or a value"
 UNION = "write a | b for two sets, and {x for s in S, x in s} for a set S of sets"
 PREFIXES = {
@@ -257,11 +263,13 @@ PREFIXES = {
 }  # fmt: skip
 """Words that other notations use before an operand, with advice."""
 
+_SEQUENCE = "a sequence is written [a, b], and the empty one []"
 FOREIGN_SIGNS = {
     ":=": 'write "="', "~>": 'write "leads to"',
     "&&": 'write "and"', "||": 'write "or"', "=>": 'write "implies"',
     "->": 'a result type follows a colon; between conditions, write "implies"',
     "<=>": 'write "iff"', "<>": 'write "!="', "===": 'write "=="', "/": 'write "//"',
+    "<<": _SEQUENCE, ">>": _SEQUENCE,
     "**": "write the product", "...": 'write ".." for a range',
     "/\\": 'write "and"', "\\/": 'write "or"',
     "\\in": 'write "in"', "\\notin": 'write "not in"', "\\A": 'write "forall"',
@@ -281,5 +289,11 @@ FOREIGN_SIGNS = {
     "≔": 'write "="',
 }  # fmt: skip
 """Signs of other notations, with advice."""
+
+PRINTING = (
+    "there is no printing; a trace shows every variable, and a ghost variable can record more"
+)
+PRINTS = word_set("print printf println echo log logger console")
+"""Names of functions and objects that print."""
 
 QUOTES = frozenset("'`“”‘’«»„")

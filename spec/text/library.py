@@ -113,9 +113,15 @@ def absence(path: Path) -> str:
 
 
 def _sibling(path: Path) -> str:
-    """Returns a suggestion for a missing file, or "". It names a similarly named spec or folder
-    next to it, or a shipped model.
+    """Returns a suggestion for a missing file, or "". It names a shipped model with the same last
+    part, a similarly named spec or folder next to it, or a similarly named shipped model.
     """
+    shipped_names = () if path.suffix else shipped_models()
+    if path.as_posix() in shipped_names:
+        return "; a model with that name comes with Fencepost"
+    close = [name for name in shipped_names if name.rpartition("/")[2] == path.name]
+    if close:
+        return f"; did you mean {close[0]}, which comes with Fencepost?"
     try:
         near = (p for p in path.parent.iterdir() if p.name != path.name)
         siblings = [p for p in near if (p.suffix == SUFFIX and is_file(p)) or is_folder(p)]
@@ -126,10 +132,7 @@ def _sibling(path: Path) -> str:
     close = get_close_matches(path.stem, stems, n=1, cutoff=0.6)
     if close:
         return f"; did you mean {path.with_name(stems[close[0]])}?"
-    if not path.suffix:
-        close = get_close_matches(path.as_posix(), shipped_models(), n=1, cutoff=0.6)
-    if close == [path.as_posix()]:
-        return "; a model with that name comes with Fencepost"
+    close = get_close_matches(path.as_posix(), shipped_names, n=1, cutoff=0.6)
     return f"; did you mean {close[0]}, which comes with Fencepost?" if close else ""
 
 

@@ -154,7 +154,9 @@ def test_no_control_character_reaches_a_message(text: str) -> None:
 STATE = """\
 record P: a: 0..3, b: 0..3
 enum M: Ask
+union N: Got(a: 0..3, b: 0..3)
 channel c: M capacity 2 or block
+channel d: N capacity 1
 var q: seq[0..3, 4] = [1]
 var s: set[0..3] = {}
 var t: set[0..3] = {}

@@ -105,6 +105,10 @@ MAX_HINTED = 100
 """Unknown names get suggestions only while fewer problems than this have been found."""
 
 
+ANOTHER_NAME = "choose another name"
+"""The advice for a name that hides another one."""
+
+
 class Stop(Exception):
     """Raised when elaboration cannot usefully continue, for example because a size explodes. The
     problem has already been recorded.
@@ -362,26 +366,31 @@ class Context:
         """
         return replace(self, work=self.work.scratch(muted=True))
 
-    def bind(self, name: syntax.Name, operand: Operand | None) -> Context:
-        """Returns this context with one more local. Reports a local that hides another name."""
+    def bind(
+        self, name: syntax.Name, operand: Operand | None, advice: str = ANOTHER_NAME
+    ) -> Context:
+        """Returns this context with one more local. Reports a local that hides another name, with
+        ``advice``.
+        """
         if name.text == "_":
             return self
-        self._refuse_hiding(name)
+        self._refuse_hiding(name, advice)
         if operand is not None and self.work.recorder is not None:
             self.work.recorder.types.append((name, operand.type))
         return replace(self, locals={**self.locals, name.text: LocalName(operand, name.span)})
 
-    def _refuse_hiding(self, name: syntax.Name) -> None:
+    def _refuse_hiding(self, name: syntax.Name, advice: str) -> None:
         text = name.text
         if text in RESERVED:
             self.work.report("F204", name.span, reserved(RESERVED[text]))
         elif text in self.locals:
-            self.work.report("F203", name.span, *hiding(text, "a local", self.locals[text].span))
+            hidden = hiding(text, "a local", self.locals[text].span, advice)
+            self.work.report("F203", name.span, *hidden)
         else:
             entity = self.find(text) or next(iter(self.members(text)), None)
             if entity is not None and not isinstance(entity, BrokenEntity):
-                kind = kind_of(entity)
-                self.work.report("F203", name.span, *hiding(text, kind, entity.span))
+                hidden = hiding(text, kind_of(entity), entity.span, advice)
+                self.work.report("F203", name.span, *hidden)
 
     def learn(self, facts: Mapping[ir.Expr, frozenset[int]]) -> Context:
         """Returns this context with additional facts about the tags of union values."""
@@ -492,9 +501,9 @@ class Context:
         return self.report("F201", name.span, f'no {what} "{name.text}" is known here{hint}')
 
 
-def hiding(text: str, what: str, span: Span) -> tuple[str, Note]:
+def hiding(text: str, what: str, span: Span, advice: str = ANOTHER_NAME) -> tuple[str, Note]:
     """Returns the message and the note for a new name that would hide an existing one."""
-    message = f'"{text}" is {what} here already, and a name has one meaning; choose another name'
+    message = f'"{text}" is {what} here already, and a name has one meaning; {advice}'
     return message, (span, f'"{text}" is declared here')
 
 

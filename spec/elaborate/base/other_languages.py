@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from fencepost.spec.core.types import Bag, Map, Seq, Set, Type
-from fencepost.spec.syntax.vocabulary import UNION
+from fencepost.spec.syntax.vocabulary import ALWAYS, PRINTING, PRINTS, UNION
 
 FUNCTIONS = {
     "length": "len", "size": "len", "card": "len", "cardinality": "len", "head": "first",
@@ -44,21 +44,28 @@ INSTEAD = {
 }  # fmt: skip
 """Advice for functions of other languages that have no equivalent function here."""
 
+CALLED = {"[]": ALWAYS}
+"""Advice for signs of other languages that seem to be called, as in `[](p)`."""
+
+_SEQ, _MAP, _RANGE = "write seq[T, capacity]", "write map[K, V]", "write a range, such as 0..10"
+TYPES = {
+    "optional": "write T?", "option": "write T?", "maybe": "write T?",
+    "list": _SEQ, "array": _SEQ, "vector": _SEQ, "queue": _SEQ, "seq": _SEQ,
+    "dict": _MAP, "dictionary": _MAP, "hashmap": _MAP, "map": _MAP,
+    "set": "write set[T]", "frozenset": "write set[T]",
+    "bag": "write bag[T, capacity]", "multiset": "write bag[T, capacity]",
+    "nat": _RANGE, "natural": _RANGE, "integer": _RANGE, "uint": _RANGE, "number": _RANGE,
+    "float": "all numbers are integers", "double": "all numbers are integers",
+    "real": "all numbers are integers",
+    "string": "list the texts as members of an enum", "str": "list the texts as members of an enum",
+    "tuple": "declare a record", "struct": "declare a record",
+}  # fmt: skip
+"""Advice for types of other languages, by name in lower case."""
+
 ANYWHERE = {
     "self": "a variable of the same process is used by its plain name",
     "this": "a variable of the same process is used by its plain name",
-    "print": (
-        "there is no printing; a trace shows every variable, and a ghost variable can record "
-        "more"
-    ),
-    "printf": (
-        "there is no printing; a trace shows every variable, and a ghost variable can record "
-        "more"
-    ),
-    "log": (
-        "there is no printing; a trace shows every variable, and a ghost variable can record "
-        "more"
-    ),
+    **dict.fromkeys(PRINTS, PRINTING),
     "null": "write none", "nil": "write none", "None": "write none",
 }  # fmt: skip
 """Advice for names that are common in other languages."""

@@ -31,6 +31,7 @@ from fencepost.spec.core.types import (
 )
 from fencepost.spec.elaborate.base.built_in import TYPE_WORDS
 from fencepost.spec.elaborate.base.context import Context, Elaboration, Position, Reported
+from fencepost.spec.elaborate.base.other_languages import TYPES
 from fencepost.spec.elaborate.base.size_checks import bounded, map_type
 from fencepost.spec.elaborate.base.symbols import (
     BrokenEntity,
@@ -74,6 +75,8 @@ def resolve(context: Context, node: syntax.Expr) -> Type | None:
             return None if inner is None else bounded(context, Option(inner), node.span)
         case syntax.Index(syntax.Name(text=text), arguments) if text in (*_APPLIED, "int"):
             return _applied(context, text, arguments, node.span)
+        case syntax.Index(syntax.Name() as name) if context.find(name.text) is None:
+            return _named(context, name)
         case _:
             return _not_a_type(context, node, None)
 
@@ -127,7 +130,10 @@ def _named(context: Context, node: syntax.Name) -> Type | None:
                 for name, entry in names.items()
                 if isinstance(entry, TypeEntity)
             ]
-            hint = suggestion(text, [*types, *TYPE_WORDS])
+            hint = suggestion(text, types)
+            if not hint and (advice := TYPES.get(text.lower())):
+                hint = f"; {advice}"
+            hint = hint or suggestion(text, TYPE_WORDS)
             return context.report("F201", node.span, f'no type "{text}" is known here{hint}')
         case _:
             return _not_a_type(context, node, entity)

@@ -75,9 +75,10 @@ def call(context: Context, node: syntax.Call, expected: Type | None) -> Operand 
             kind = resolve(context, function)
             return arithmetic.machine(context, node, kind) if isinstance(kind, Machine) else None
         case function:
-            return context.report(
-                "F319", function.span, "this is not a function, so it cannot be called"
-            )
+            advice = other_languages.CALLED.get(function.span.text)
+            hint = f"; {advice}" if advice else ""
+            message = f"this is not a function, so it cannot be called{hint}"
+            return context.report("F319", function.span, message)
 
 
 def _named(

@@ -155,7 +155,9 @@ def _arguments(
         own = part.ghost or field_ghost(field.ghost, field.name, argument.span)
         match argument:
             case syntax.Bind(name=bound):
-                context = context.bind(bound, Operand(replace(part.expr, span=bound.span), own))
+                operand = Operand(replace(part.expr, span=bound.span), own)
+                advice = f"write =={bound.text} to compare the field, or choose another name"
+                context = context.bind(bound, operand, advice)
             case syntax.Ignore():
                 pass
             case syntax.Equals(value=value):

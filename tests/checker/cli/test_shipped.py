@@ -65,6 +65,8 @@ def test_a_file_takes_precedence_over_a_model_of_the_same_name(tmp_path: Path) -
             "there is no file ../kafka/txn_init; did you mean kafka/txn_init, which",
         ),
         ("kafka/txn_init.fence", "there is no file kafka/txn_init.fence\n"),
+        ("raft", "there is no file raft; did you mean classics/raft, which comes with"),
+        ("models/raft", "did you mean classics/raft, which comes with"),
     ],
 )
 def test_unknown_models(name: str, message: str, tmp_path: Path) -> None:
