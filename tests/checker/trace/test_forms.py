@@ -322,7 +322,7 @@ def test_output_is_written_whole_or_not_at_all(faults: Path, tmp_path: Path) -> 
     ran = run(*words, "page.html", folder=tmp_path)
     assert (ran.code, ran.stdout) == (0, "")
     assert (tmp_path / "page.html").read_text("utf-8") == shown(faults, "html")
-    assert run(*words, "no/page.html", folder=tmp_path).code == 151
+    assert run(*words, "page.html/no", folder=tmp_path).code == 151
     (tmp_path / "bad.json").write_text("{}", encoding="utf-8")
     before = (tmp_path / "page.html").read_text("utf-8")
     ran = run("trace", "show", "bad.json", "--output", "page.html", folder=tmp_path)
