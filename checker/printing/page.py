@@ -111,12 +111,14 @@ class Page:
         """Returns an empty page of another width, to be used as a column of this page."""
         return Page(width, self._paint)
 
-    def beside(self, left: Page, right: Page, indent: int, gap: int) -> None:
-        """Adds two pages side by side, separated by ``gap`` cells."""
-        rows = zip_longest(left.folded(), right.folded(), fillvalue=())
-        for left_row, right_row in rows:
-            pad = left.width + gap - sum(cells(text) for _, text in left_row)
-            self.line(" " * indent, *map(_piece, left_row), " " * pad, *map(_piece, right_row))
+    def beside(self, columns: Sequence[Page], indent: int, gap: int) -> None:
+        """Adds pages side by side, separated by ``gap`` cells."""
+        for rows in zip_longest(*(column.folded() for column in columns), fillvalue=()):
+            pieces: list[Piece] = [" " * indent]
+            for column, row in zip(columns, rows, strict=True):
+                pad = column.width + gap - sum(cells(text) for _, text in row)
+                pieces += [*map(_piece, row), " " * pad]
+            self.line(*pieces)
 
     def __len__(self) -> int:
         return len(self._lines)

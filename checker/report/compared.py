@@ -6,12 +6,11 @@ from collections.abc import Sequence
 
 from fencepost.checker.printing.json_values import Json
 from fencepost.checker.printing.page import Page
-from fencepost.checker.report.labels import change_text
+from fencepost.checker.report.columns import GAP, write_side_step
 from fencepost.checker.report.trace_json import step_json
 from fencepost.checker.run.words import plural
 from fencepost.checker.tools.replay import Kind, TraceDifference
 from fencepost.checker.trace.document import TraceDocument
-from fencepost.checker.trace.steps import without_received, write_state
 from fencepost.checker.trace.value_tree import Change, Group, text
 
 WHAT: dict[Kind, str] = {
@@ -25,7 +24,6 @@ WHAT: dict[Kind, str] = {
 }
 MAX_REST = 20
 """Maximum number of steps that are shown per side after the first difference."""
-GAP = 3
 
 
 def write_difference(page: Page, names: tuple[str, str], difference: TraceDifference) -> None:
@@ -76,7 +74,7 @@ def _write_heads(page: Page, names: tuple[str, str], difference: TraceDifference
     for column, name, side in zip(columns, names, difference.sides, strict=True):
         column.words("", name, 2, "title")
         column.words("", side.about, 2, "dim")
-    page.beside(*columns, 2, GAP)
+    page.beside(columns, 2, GAP)
 
 
 def _columns(page: Page) -> tuple[Page, Page]:
@@ -88,7 +86,7 @@ def _side_by_side(page: Page, texts: Sequence[str]) -> None:
     columns = _columns(page)
     for column, entry in zip(columns, texts, strict=True):
         column.words("", entry, 2)
-    page.beside(*columns, 2, GAP)
+    page.beside(columns, 2, GAP)
 
 
 def _write_steps(page: Page, difference: TraceDifference, begin: int, end: int) -> None:
@@ -99,27 +97,8 @@ def _write_steps(page: Page, difference: TraceDifference, begin: int, end: int) 
     for position in range(begin, min(end, longest)):
         columns = _columns(page)
         for column, side in zip(columns, difference.sides, strict=True):
-            _write_step(column, side, position)
-        page.beside(*columns, 2, GAP)
-
-
-def _write_step(column: Page, side: TraceDocument, position: int) -> None:
-    if position >= len(side.steps):
-        if position == len(side.steps):
-            column.words("", "the trace ends before this step", 2, "dim")
-        return
-    step = side.steps[position]
-    before = side.steps[position - 1].state if position else None
-    column.words(f"{position + 1}  ", step.title, 4, "title")
-    if step.state is None:
-        column.line("   ", ("this step fails", "bad"))
-    elif before is None:
-        write_state(column, step.state, side.families, 3)
-    else:
-        for change in side.changes(position):
-            # A received message is part of the title.
-            if kept := without_received(change, step.title):
-                column.words("   ", f"{kept.path} {change_text(kept)}", 5)
+            write_side_step(column, side, position)
+        page.beside(columns, 2, GAP)
 
 
 def _values(change: Change) -> tuple[str, str]:
