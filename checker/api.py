@@ -133,6 +133,7 @@ def check(
     slow: bool = False,
     strict: bool = False,
     keep_going: bool = False,
+    counterexamples: int | None = None,
     symmetry: bool = True,
     depth: int | None = None,
     max_states: int | None = None,

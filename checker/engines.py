@@ -22,6 +22,7 @@ _SOLVER = frozenset({"--solver-timeout", "--dump-smt2"})
 _SAVING = frozenset({"--checkpoint", "--resume"})
 _SEARCH = frozenset({"--max-states", "--depth", "--cross-check"})
 _PROCESS = frozenset({"--workers", "--memory"})
+_MORE = frozenset({"--counterexamples"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +64,7 @@ class Entry:
 ENGINES: Mapping[str, Entry] = {
     "local": Entry(
         "fencepost.checker.native.search",
-        _SEARCH | _PROCESS | {"--profile", "--no-symmetry", "--spill"} | _SAVING,
+        _SEARCH | _PROCESS | _MORE | {"--profile", "--no-symmetry", "--spill"} | _SAVING,
         parallel=True,
         family="fencepost.checker.native.family",
         decides_behaviours=True,
@@ -72,7 +73,7 @@ ENGINES: Mapping[str, Entry] = {
     ),
     "interpreter": Entry(
         "fencepost.checker.reference.search",
-        _SEARCH | _PROCESS | {"--no-symmetry"},
+        _SEARCH | _PROCESS | _MORE | {"--no-symmetry"},
         decides_behaviours=True,
         always_there=True,
     ),

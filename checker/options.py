@@ -112,6 +112,7 @@ def _seconds(value: float) -> list[str]:
     return [f"{value:g}"]
 
 
+MAX_COUNTEREXAMPLES = 100
 SYMBOLIC = "bmc, induction (docs/symbolic.md)"
 LONG = "Long runs (docs/large-models.md)"
 SPARK = "Spark (docs/spark.md)"
@@ -133,6 +134,12 @@ OPTIONS = (
     Option("--slow", "slow", "slow", "Include slow checks."),
     Option("--strict", "strict", "settings.strict", "Fail on remarks (exit code 4)."),
     Option("--continue", "keep_going", "settings.keep_going", "Report every violated property."),
+    Option(
+        "--counterexamples", "counterexamples", "settings.counterexamples",
+        "Show up to N with different causes.", "N", number(1, MAX_COUNTEREXAMPLES), low=1,
+        high=MAX_COUNTEREXAMPLES, excludes=("--continue",),
+        why="it shows counterexamples of one property", one_search=True, no_scenario=True,
+    ),
     Option(
         "--profile", "profile", "settings.profile", "Show value ranges and blocking guards.",
         one_search=True, no_scenario=True,

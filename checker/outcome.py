@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias, assert_never
 from fencepost.checker.profile import Profile
 from fencepost.spec.core.ir import Site
 from fencepost.spec.core.types import State, Value
-from fencepost.spec.records import dataclass
+from fencepost.spec.records import dataclass, replace
 from fencepost.spec.semantics.stepper import BlockedAction, Choice
 from fencepost.spec.text.source import Span
 
@@ -119,6 +119,14 @@ class Trace:
     steps: tuple[Step, ...]
     loop: int | None = None
 
+    def of_first(self, count: int) -> Trace:
+        """Returns the trace with only the first ``count`` variables of each state."""
+        steps = (
+            replace(step, state=None if step.state is None else step.state[:count])
+            for step in self.steps
+        )
+        return Trace(tuple(steps), self.loop)
+
 
 @dataclass(frozen=True, slots=True)
 class FairTo:
@@ -204,6 +212,16 @@ class Finding:
     since: int | None = None
     misfit: Misfit | None = None
     fit: Fit | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Counterexample:
+    """A finding for a violated property, and its cause: the actions of the steps that the violation
+    needs.
+    """
+
+    finding: Finding
+    cause: frozenset[int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -353,6 +371,10 @@ class Outcome:
     """
     resumed: Resumed | None = None
     """The checkpoint that the search continued. None if it began with the initial states."""
+    counterexamples: tuple[Counterexample, ...] = ()
+    """The counterexamples of the property that is violated first, if several were requested. They
+    begin with the first finding.
+    """
 
     @property
     def limit(self) -> Limit | None:

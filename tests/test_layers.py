@@ -50,6 +50,8 @@ FOLDERS = (
     "checker.regions",
     "checker.simulate",
     "checker.engines",
+    "checker.trace.message_flights",
+    "checker.trace.causes",
     "checker.run",
     "checker.trace",
     "checker.tools",

@@ -8,6 +8,7 @@ from typing import Literal, TypeAlias, get_args
 from fencepost.checker.printing.page import Page
 from fencepost.checker.report import github, json, junit, sarif
 from fencepost.checker.report.baseline import Baseline
+from fencepost.checker.report.counterexamples import counterexamples_markup
 from fencepost.checker.report.folder_page import folder_page
 from fencepost.checker.report.html import html, report_page
 from fencepost.checker.report.labels import MAX_DRAWN
@@ -54,7 +55,8 @@ def _html(whole: Whole, baseline: Baseline | None) -> str:
         if len(finding.trace.steps) <= MAX_DRAWN:
             why = causes(chosen.job.model, finding.trace, finding)
             remarks = [text for _, text, _ in whole.resumed]
-            return html(result_document(chosen, finding, whole.version, why), remarks)
+            trace = result_document(chosen, finding, whole.version, why)
+            return html(trace, remarks, counterexamples_markup(chosen))
     title = summarized(whole.results, whole.missing)
     if whole.unusable:
         title = f"not every spec could be checked: {plural(len(whole.problems), 'problem')}"

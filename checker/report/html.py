@@ -25,6 +25,7 @@ from fencepost.checker.trace.excerpts import Excerpt
 from fencepost.checker.trace.value_tree import text
 from fencepost.spec.text.problem import printable
 
+NOTHING = Markup("")
 KEYS = (
     ("↓ or j", "next step; in a cycle, the first step follows the last"),
     ("↑ or k", "step before"),
@@ -36,21 +37,25 @@ KEYS = (
 )
 
 
-def html(document: TraceDocument, remarks: Sequence[str] = ()) -> str:
-    """Renders the page. ``remarks`` are about the run that found the trace."""
+def html(document: TraceDocument, remarks: Sequence[str] = (), further: Markup = NOTHING) -> str:
+    """Renders the page. ``remarks`` are about the run that found the trace, and ``further`` is a
+    section that follows the trace.
+    """
     body = filled(
         '{}<main><section id="diagram" aria-label="sequence diagram" tabindex="0">{}</section>'
-        '<section aria-label="steps"><ol id="steps">{}</ol>{}</section></main>{}'
+        '<section aria-label="steps"><ol id="steps">{}</ol>{}</section></main>{}{}'
         "<footer>{}</footer>{}",
         _header(document, remarks),
         sequence(document),
         steps(document),
         _onward(document),
+        further,
         keys_dialog(KEYS),
         document.generator,
         embedded(step_data(document)),
     )
-    return page(document.caption or document.about, body, "trace.js")
+    style = "counterexamples.css" if further else ""
+    return page(document.caption or document.about, body, "trace.js", style)
 
 
 def keys_dialog(keys: Sequence[tuple[str, str]]) -> Markup:

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from fencepost.checker.outcome import Region, Statistics, Step
 from fencepost.checker.printing.json_values import Json, json_notation, written
 from fencepost.checker.report.assurance import remarks, valued
+from fencepost.checker.report.counterexamples import names
 from fencepost.checker.report.profile import profile_object
 from fencepost.checker.report.whole_run import SpecRun, Whole, within
 from fencepost.checker.run.judge import UNCHECKED, CheckResult
@@ -91,6 +92,7 @@ def check_object(result: CheckResult) -> dict[str, Json]:
         "notes": _notes(result),
         "trace": trace,
         **_also(result),
+        **_counterexamples(result),
         **_undecided(result),
         **_resumed(result),
         **_endless(result),
@@ -122,6 +124,21 @@ def _also(result: CheckResult) -> dict[str, Json]:
         for finding in result.outcome.findings[1:]
     ]
     return {"also": also} if also else {}
+
+
+def _counterexamples(result: CheckResult) -> dict[str, Json]:
+    """Returns the counterexamples that differ in their causes, if they were requested."""
+    model, several = result.job.model, result.outcome.counterexamples
+    shown: list[Json] = [
+        {
+            "cause": [*names(model, counterexample.cause)],
+            "depth": counterexample.finding.depth,
+            "trace": [natural_step(model, step) for step in trace.steps],
+        }
+        for counterexample in several
+        if (trace := counterexample.finding.trace) is not None
+    ]
+    return {"counterexamples": shown} if shown else {}
 
 
 def _undecided(result: CheckResult) -> dict[str, Json]:

@@ -11,6 +11,7 @@ from fencepost.checker.outcome import Finding, Proof, Statistics, Verdict
 from fencepost.checker.printing.page import Page, cells, padded
 from fencepost.checker.printing.units import rate, size
 from fencepost.checker.report.assurance import Remark, remarks, valued
+from fencepost.checker.report.counterexamples import write_counterexamples
 from fencepost.checker.report.profile import write_profile
 from fencepost.checker.report.regions import alike, write_regions
 from fencepost.checker.report.whole_run import spot, within
@@ -59,6 +60,7 @@ def write_check(
         page.blank()
         write_finding(page, result, finding, trace, brief=brief)
         page.blank()
+    write_counterexamples(page, result)
     for proof in result.outcome.proofs:
         if proof.finding is not None:
             page.blank()

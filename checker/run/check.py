@@ -24,6 +24,7 @@ from fencepost.checker.request import (
     ignored,
 )
 from fencepost.checker.resources import processors
+from fencepost.checker.run.counterexamples import with_counterexamples
 from fencepost.checker.run.job import Job
 from fencepost.checker.run.judge import CheckResult, judge
 from fencepost.checker.run.kept_models import KeptModels
@@ -256,6 +257,9 @@ def perform(job: Job, progress: Callable[[Progress], None]) -> CheckResult:
         else:
             outcome = engine.run(job.request(progress))
         outcome = _noted(job, outcome)
+        if job.settings.counterexamples is not None:
+            wanted = job.settings.counterexamples
+            outcome = with_counterexamples(engine, job.request(progress), outcome, wanted)
     except Unsupported as unsupported:
         raise Rejected([not_supported(job.engine, unsupported)]) from None
     return judge(job, outcome)

@@ -67,8 +67,8 @@ def _again(first: CheckResult, name: str) -> Job:
     limits = Limits(depth=depth, timeout=job.limits.timeout, workers=workers, solving=solving)
     if visits_states(name) and visits_states(job.engine):
         limits = replace(limits, max_states=job.limits.max_states)
-    # Only the check's own engine saves its search.
-    settings = replace(job.settings, saving=None)
+    # Only the check's own engine saves its search and looks for further counterexamples.
+    settings = replace(job.settings, saving=None, counterexamples=None)
     return replace(job, engine=name, limits=limits, settings=settings)
 
 

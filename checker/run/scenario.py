@@ -83,7 +83,7 @@ def played(engine: Engine, request: Request, scenario: Scenario) -> Outcome:
     if outcome.verdict is Verdict.VIOLATED:
         fit = Fit(scenario.name, steps, steps)
         prop = outcome.findings[0]
-        run = Finding(Verdict.OK, None, prop.depth, _stripped(prop.trace), fit=fit)
+        run = Finding(Verdict.OK, None, prop.depth, _stripped(request.model, prop.trace), fit=fit)
         interrupted = outcome.interrupted and prop.trace is None
         return replace(base, verdict=Verdict.OK, findings=(run,), cut=None, interrupted=interrupted)
     if outcome.limit is not None:
@@ -121,7 +121,7 @@ def _longest(model: Model, scenario: Scenario, behind: int, outcome: Outcome) ->
     the scenario and the reason why it does not fit.
     """
     fit = Fit(scenario.name, behind, len(scenario.steps))
-    trace = _stripped(outcome.findings[0].trace if outcome.findings else None)
+    trace = _stripped(model, outcome.findings[0].trace if outcome.findings else None)
     last = behind == fit.steps
     span = scenario.expectation.span if last else scenario.steps[behind].span
     depth = outcome.statistics.depth
@@ -155,13 +155,6 @@ def _blocked(model: Model, finding: Finding, runner: Runner, state: State, actio
     return replace(finding, blocked=(BlockedAction(action, tuple(sorted(guards))),))
 
 
-def _stripped(trace: Trace | None) -> Trace | None:
+def _stripped(model: Model, trace: Trace | None) -> Trace | None:
     """Removes the position in the scenario from the states of a trace."""
-    if trace is None:
-        return None
-    return Trace(
-        tuple(
-            replace(step, state=None if step.state is None else step.state[:-1])
-            for step in trace.steps
-        )
-    )
+    return None if trace is None else trace.of_first(len(model.variables))

@@ -28,6 +28,8 @@ class Settings:
     engine: str | None = None
     limits: Limits = field(default_factory=Limits)
     keep_going: bool = False
+    counterexamples: int | None = None
+    """The maximum number of counterexamples of a violated property."""
     cluster: Cluster | None = None
     """Settings for an engine that runs on a cluster."""
     cross_check: tuple[str, ...] | None = None
