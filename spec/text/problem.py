@@ -117,6 +117,9 @@ def suggestion(word: str, candidates: Iterable[str]) -> str:
     names = set(candidates) - {word}
     lower = word.lower()
     close = sorted(name for name in names if name.lower() == lower)
+    if not close:
+        # Transposed letters make short words too different for the comparison below.
+        close = sorted(name for name in names if sorted(name.lower()) == sorted(lower))
     if not close and len(names) <= MAX_COMPARED:
         close = get_close_matches(word, sorted(names), n=1, cutoff=0.6)
     return f'; did you mean "{close[0]}"?' if close else ""
