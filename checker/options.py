@@ -136,7 +136,7 @@ OPTIONS = (
     Option("--continue", "keep_going", "settings.keep_going", "Report every violated property."),
     Option(
         "--counterexamples", "counterexamples", "settings.counterexamples",
-        "Show up to N with different causes.", "N", number(1, MAX_COUNTEREXAMPLES), low=1,
+        "Show N traces with different causes.", "N", number(1, MAX_COUNTEREXAMPLES), low=1,
         high=MAX_COUNTEREXAMPLES, excludes=("--continue",),
         why="it shows counterexamples of one property", one_search=True, no_scenario=True,
     ),
