@@ -29,6 +29,7 @@ from fencepost.checker.cli.options import (
 from fencepost.checker.cli.progress import Reporter
 from fencepost.checker.cli.terminal import (
     complain,
+    flush,
     is_terminal,
     new_page,
     refuse,
@@ -287,8 +288,10 @@ class Writer:
         self._tell(report.rest(run))
 
     def _tell(self, text: str) -> None:
-        if "text" in self.outputs.printed:
+        if text and "text" in self.outputs.printed:
             say(text)
+            # The log of a build shows each line as soon as it is known.
+            flush()
 
     def _judged(self, result: CheckResult) -> CheckResult:
         baseline = self.detail.remarks_baseline

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from tests.checker.report.test_several import SPEC, has
 from tests.support.command import Ran, run
 from tests.support.paths import ROOT
 
+from fencepost.checker.cli import check
 from fencepost.checker.report.text import MAX_LINES
 
 WORKER = """\
@@ -80,6 +82,14 @@ def test_one_line_per_file_if_all_is_as_expected(folder: Path) -> None:
     figures = r"   42 states, \d+\.\d\d s, slowest (works|again) \d+\.\d\d s$"
     assert re.search(figures, ran.stdout.splitlines()[1])
     assert all(len(line) <= 100 for line in ran.stdout.splitlines())
+
+
+def test_each_line_is_flushed(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The log of a build shows a file when its checks end."""
+    printed: list[int] = []
+    monkeypatch.setattr(check, "flush", lambda: printed.append(sys.stdout.getvalue().count("\n")))  # type: ignore[attr-defined]
+    assert checked(folder).code == 0
+    assert printed == [1, 2, 3]
 
 
 @pytest.mark.parametrize(
