@@ -169,8 +169,8 @@ class Crew:
 
 PORTION = 2048
 """The number of states that a worker expands before it takes another portion."""
-SAMPLE = 1 << 17
-"""The number of states in the sample that decides on compression."""
+SAMPLE, MAX_SAMPLE = 1 << 17, 1 << 19
+"""The number of states in the sample that first decides on compression, and in later samples."""
 MIN_PARALLEL = 2000
 """The minimum size of a level that is worth waking other threads."""
 
@@ -332,12 +332,12 @@ class Explorer:
         """Whether the states are kept compressed."""
         return bool(self._set_codes)
 
-    def compress(self, code: SetCode, salts: Salts) -> bool:
-        """Switches to compressed states if they share enough words and there is enough memory for
-        the change. Returns whether it switched.
+    def compress(self, code: SetCode, salts: Salts, sample: int = SAMPLE) -> bool:
+        """Switches to compressed states if ``sample`` of them share enough parts and there is
+        enough memory for the change. Returns whether it switched.
         """
         try:
-            plan = self._plan(code, salts)
+            plan = self._plan(code, salts, sample)
             if plan is None:
                 return False
             self._crew.run(lambda worker: worker.compress(plan, code), True)
@@ -353,9 +353,8 @@ class Explorer:
         self._set_codes.append(code)
         return True
 
-    def _plan(self, code: SetCode, salts: Salts) -> Plan | None:
+    def _plan(self, code: SetCode, salts: Salts, left: int) -> Plan | None:
         states: list[tuple[int, int]] = []
-        left = SAMPLE
         for level in range(1, self.level + 1):
             for address, count in self.pieces(level):
                 states.append((address, min(count, left)))

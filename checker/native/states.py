@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Sequence
 
 from fencepost.checker.layout import Layout
-from fencepost.checker.native.explorer import Explorer, Finding
+from fencepost.checker.native.explorer import MAX_SAMPLE, SAMPLE, Explorer, Finding
 from fencepost.checker.native.machine import worker_context
 from fencepost.checker.native.machine.build import CodeInUse, SetCode, SetCodeInUse, digest
 from fencepost.checker.native.machine.memory import Memory
@@ -24,6 +24,10 @@ from fencepost.spec.semantics.concrete import Observer
 
 COMPRESSED_FROM = 1 << 17
 """The minimum number of states for compression. With fewer states, the change does not pay off."""
+LATER = 4
+"""If states share too little to be compressed, compression is tried again once there are this many
+times as many states: more states usually share more.
+"""
 
 
 class PackedStates:
@@ -127,6 +131,7 @@ class LocalStates(PackedStates):
         self._set_code = set_code
         self._set_codes: SetCodeInUse | None = None
         self._set_used: SetCode | None = None
+        self._compress_from = COMPRESSED_FROM
         self.stop, self.resume = explorer.stop, explorer.resume
 
     def _pause(self) -> None:
@@ -167,10 +172,17 @@ class LocalStates(PackedStates):
 
     def compress_many(self) -> None:
         """Switches to compressed states if there are many states and compression saves memory."""
-        if self._set_code is not None and self.explorer.states >= COMPRESSED_FROM:
-            self._set_codes, self._set_code = self._set_code(), None
-            self._set_used = self._set_codes.now()
-            self.explorer.compress(self._set_used, salts(digest(self._code.now(False))))
+        explorer, states = self.explorer, self.explorer.states
+        if self._set_code is None or explorer.compressed or states < self._compress_from:
+            return
+        sample = SAMPLE
+        if self._set_codes is None:
+            self._set_codes = self._set_code()
+        else:
+            sample = MAX_SAMPLE
+        self._set_used = self._set_codes.now()
+        if not explorer.compress(self._set_used, salts(digest(self._code.now(False))), sample):
+            self._compress_from = LATER * states
 
     def examine(self) -> None:
         try:

@@ -71,8 +71,9 @@ class Canary(Compressed):
 
 
 @contextmanager
-def canaries(compressed_from: int = 1) -> Generator[list[Canary]]:
+def canaries(compressed_from: int = 1, parts: int = 1) -> Generator[list[Canary]]:
     """Makes searches compress their states from this number on, even if the states share little.
+    Each word of a state has ``parts`` parts.
 
     Yields the list of sets created within the block.
     """
@@ -85,6 +86,8 @@ def canaries(compressed_from: int = 1) -> Generator[list[Canary]]:
 
         patch.setattr(worker, "Compressed", Canary)
         patch.setattr(plan, "MAX_PAIRS", 1000.0)
+        patch.setattr(plan, "MAX_HALVED_WORDS", 1000)
+        patch.setattr(plan, "PARTS", (parts,))
         patch.setattr(states, "COMPRESSED_FROM", compressed_from)
         for name in ("kept", "quick"):
             patch.setattr(SetCompilation, name, precompiled)

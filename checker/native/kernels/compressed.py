@@ -23,9 +23,7 @@ from fencepost.checker.native.kernels.quotient import (
     Keys,
     Quotient,
 )
-from fencepost.checker.native.kernels.tree import BATCH, NODE_WORDS, Node
-
-LOW = 0xFFFFFFFF
+from fencepost.checker.native.kernels.tree import BATCH, LOW, NODE_WORDS, Node
 
 
 class Set(IntEnum):
@@ -36,10 +34,11 @@ class Set(IntEnum):
         return count
 
     WORDS = auto()  # the number of words in a state
+    LEAVES = auto()  # the number of parts of a state: its words, or twice as many halves
     NODES = auto()  # the number of pair nodes; 0 if a state is a single word
     LEFT = auto()  # the node of each half of the root
     RIGHT = auto()
-    ROWS = auto()  # a buffer of `BATCH` numbers for each node, and at least two such buffers
+    ROWS = auto()  # a buffer of `BATCH` numbers for each node (at least two), then for each part
     MASK = auto()  # the bits of a root that vary, and the bits that are constant
     ALWAYS = auto()
     LEFT_SEEN = auto()  # the union of the halves of all roots that did not fit
@@ -61,7 +60,7 @@ def text() -> str:
     _decode(exported(unit, "decode", [PTR, PTR, I64, PTR, PTR]))
     quotient.move(exported(unit, "move", [PTR, PTR, PTR, PTR]))
     tree.reindex(exported(unit, "reindex", [PTR]))
-    parameters = [PTR, PTR, I64, PTR, I64, PTR, I64, I64, I64, I64, PTR]
+    parameters = [PTR, PTR, I64, I64, I64, PTR, I64, PTR, I64, I64, I64, I64, PTR]
     tree.distinct(exported(unit, "distinct", parameters))
     return salted(unit.text())
 
@@ -104,7 +103,12 @@ def _add(e: Emitter) -> None:
             e.put(ctx, Word.FULL_TABLE, e.add(number, word(TABLE_COUNT)))
             e.put(ctx, Word.WANT, word(Want.PLACES))
             e.goto(finish)
-    tree.climb(e, nodes, node_count, words, first, rows, batch)
+    leaves, parts = e.get(set_, Set.LEAVES), tree.row(e, rows, node_count)
+    halved = e.ult(words, leaves)
+    with when(e, halved):
+        tree.halve(e, first, e.mul(batch, words), parts)
+    states = e.select(halved, parts, first)
+    tree.climb(e, nodes, node_count, leaves, states, rows, batch)
     with when(e, e.eq(node_count, word(0))), each(e, batch) as number:
         left, right = _halves(e, e.both(e.get(first, number), mask))
         e.put(lefts, number, left)
@@ -173,9 +177,10 @@ def _decode(e: Emitter) -> None:
     Decoding writes only to ``out`` and ``rows``, so other workers may use the set at the same time.
     """
     set_, roots, count, out, rows = e.arguments
-    words = e.get(set_, Set.WORDS)
+    words, leaves = e.get(set_, Set.WORDS), e.get(set_, Set.LEAVES)
     node_count, nodes = e.get(set_, Set.NODES), e.index(set_, NODES)
     lefts, rights = (tree.row(e, rows, e.get(set_, side)) for side in (Set.LEFT, Set.RIGHT))
+    halved, parts = e.ult(words, leaves), tree.row(e, rows, node_count)
     batches = e.shr(e.add(count, word(BATCH - 1)), BATCH.bit_length() - 1)
     with each(e, batches) as turn:
         start = e.mul(turn, word(BATCH))
@@ -186,5 +191,8 @@ def _decode(e: Emitter) -> None:
             e.put(lefts, number, left)
             e.put(rights, number, right)
         states = e.index(out, e.mul(start, words))
-        tree.descend(e, nodes, node_count, words, states, rows, batch)
+        target = e.select(halved, parts, states)
+        tree.descend(e, nodes, node_count, leaves, target, rows, batch)
+        with when(e, halved):
+            tree.unite(e, parts, e.mul(batch, words), states)
     e.ret()

@@ -1,8 +1,8 @@
 # pyright: basic
-"""Kernels that store the words of states as a tree of hash-consed pairs.
+"""Kernels that store the parts of states as a tree of hash-consed pairs.
 
-The tree has one node for each word of a state, numbered like the words. Each further node is a pair
-of two earlier nodes. A pair is identified by a 32-bit number: its position in an array. The array
+The tree has one node for each part of a state, numbered like the parts, which are words or halves
+of words. Each further node is a pair of two earlier nodes. A pair is identified by a 32-bit number: its position in an array. The array
 only grows, so numbers remain valid. An index with open addressing maps hashes of pairs to numbers.
 """
 
@@ -29,13 +29,16 @@ from fencepost.checker.native.codegen.packed import hashed_words, prefetch
 
 BATCH = 32
 """The number of states processed together."""
+LOW = 0xFFFFFFFF
+"""A mask of the low half of a word."""
 CACHED_PAIRS = 1 << 14
 """The number of pairs that fit into the processor's caches."""
 
 
 class Kind(IntEnum):
-    """The kinds of pair nodes: a single word, a pair of two pairs, or a pair that contains a word.
-    An entry takes two words for the last kind, and one word for the others.
+    """The kinds of pair nodes: a single part, a pair of two 32-bit numbers (pairs or halves of
+    words), or a pair that contains a word. An entry takes two words for the last kind, and one word
+    for the others.
     """
 
     WORD = 0
@@ -71,26 +74,42 @@ def define(unit: Unit) -> None:
 
 
 def climb(
-    e: Emitter, nodes: LLVM, count: LLVM, words: LLVM, states: LLVM, rows: LLVM, batch: LLVM
+    e: Emitter, nodes: LLVM, count: LLVM, leaves: LLVM, states: LLVM, rows: LLVM, batch: LLVM
 ) -> None:
     """Emits code that numbers the pairs of a batch of states and writes the numbers to one row per
-    node. The nodes must have room for the new pairs.
+    node. A state has ``leaves`` parts, each in a word. The nodes must have room for the new pairs.
     """
     with each(e, count) as number:
         node = e.index(nodes, e.mul(number, word(NODE_WORDS)))
-        _each_kind(e, "intern", node, number, words, states, rows, batch)
+        _each_kind(e, "intern", node, number, leaves, states, rows, batch)
 
 
 def descend(
-    e: Emitter, nodes: LLVM, count: LLVM, words: LLVM, states: LLVM, rows: LLVM, batch: LLVM
+    e: Emitter, nodes: LLVM, count: LLVM, leaves: LLVM, states: LLVM, rows: LLVM, batch: LLVM
 ) -> None:
-    """Emits code that decodes the words of a batch of states from the numbers in the rows of the
+    """Emits code that decodes the parts of a batch of states from the numbers in the rows of the
     root's two nodes.
     """
     with each(e, count) as number:
         last = e.sub(e.sub(count, word(1)), number)
         node = e.index(nodes, e.mul(last, word(NODE_WORDS)))
-        _each_kind(e, "part", node, last, words, states, rows, batch)
+        _each_kind(e, "part", node, last, leaves, states, rows, batch)
+
+
+def halve(e: Emitter, states: LLVM, count: LLVM, parts: LLVM) -> None:
+    """Emits code that writes the low and the high half of each of ``count`` words as two words."""
+    with each(e, count) as number:
+        whole, low = e.get(states, number), e.shl(number, 1)
+        e.put(parts, low, e.both(whole, word(LOW)))
+        e.put(parts, e.add(low, word(1)), e.shr(whole, 32))
+
+
+def unite(e: Emitter, parts: LLVM, count: LLVM, states: LLVM) -> None:
+    """Emits the reverse of `halve`."""
+    with each(e, count) as number:
+        low = e.shl(number, 1)
+        high = e.shl(e.get(parts, e.add(low, word(1))), 32)
+        e.put(states, number, e.either(high, e.get(parts, low)))
 
 
 def row(e: Emitter, rows: LLVM, number: LLVM) -> LLVM:
@@ -103,7 +122,7 @@ def _each_kind(
     name: str,
     node: LLVM,
     number: LLVM,
-    words: LLVM,
+    leaves: LLVM,
     states: LLVM,
     rows: LLVM,
     batch: LLVM,
@@ -112,10 +131,10 @@ def _each_kind(
     sides: list[LLVM] = []
     for side in (Node.LEFT, Node.RIGHT):
         child = e.get(node, side)
-        is_word = e.ult(child, words)
-        pair = row(e, rows, e.sub(child, words))
-        sides.append(e.select(is_word, e.index(states, child), pair))
-        sides.append(e.select(is_word, words, word(1)))
+        is_leaf = e.ult(child, leaves)
+        pair = row(e, rows, e.sub(child, leaves))
+        sides.append(e.select(is_leaf, e.index(states, child), pair))
+        sides.append(e.select(is_leaf, leaves, word(1)))
     for candidate in Kind:
         with when(e, e.eq(kind, word(candidate))):
             call(e, f"{name}{candidate}", node, *sides, row(e, rows, number), batch)
@@ -192,7 +211,7 @@ def _part(e: Emitter, kind: Kind) -> None:
         pair = _pair(e, pairs, e.get(row_, number), kind is Kind.WIDE)
         first, second = e.load(pair), word(0)
         if kind is Kind.NARROW:
-            first, second = e.shr(first, 32), e.both(first, word(0xFFFFFFFF))
+            first, second = e.shr(first, 32), e.both(first, word(LOW))
         elif kind is Kind.WIDE:
             second = e.get(pair, 1)
         e.store(first, e.index(left, e.mul(number, left_step)))
@@ -223,18 +242,18 @@ def reindex(e: Emitter) -> None:
 
 
 def distinct(e: Emitter) -> None:
-    """distinct(ctx, left, step, right, count, seen, capacity, turn, most, salt, out): numbers the
-    distinct pairs in order of discovery.
+    """distinct(ctx, left, step, shift, mask, right, count, seen, capacity, turn, most, salt, out):
+    numbers the distinct pairs in order of discovery.
 
-    DONE is the number of distinct pairs found in this turn; the kernel returns early if it exceeds
+    Of each word at ``left``, only the bits of ``mask`` after the shift count. DONE is the number of distinct pairs found in this turn; the kernel returns early if it exceeds
     ``most``. ``right`` may be null. ``seen`` has ``capacity`` slots of two words, where
     ``capacity`` is a power of two. It can be reused for another call with a higher ``turn``.
     """
-    ctx, left, step, right, count, seen, capacity, turn, most, salt, out = e.arguments
+    ctx, left, step, shift, mask, right, count, seen, capacity, turn, most, salt, out = e.arguments
     slot, key = e.cell(), e.cell()
     last = e.sub(capacity, word(1))
     with each(e, count) as number:
-        first = e.load(e.index(left, e.mul(number, step)))
+        first = e.both(e.shr(e.load(e.index(left, e.mul(number, step))), shift), mask)
         e.store(first, key)
         with when(e, e.ne(right, NULL)):
             e.store(e.either(e.shl(first, 32), e.get(right, number)), key)
@@ -262,7 +281,7 @@ def distinct(e: Emitter) -> None:
         e.goto(there)
         e.at(there)
         e.put(
-            out, number, e.both(e.get(e.index(seen, e.shl(e.load(slot), 1)), 1), word(0xFFFFFFFF))
+            out, number, e.both(e.get(e.index(seen, e.shl(e.load(slot), 1)), 1), word(LOW))
         )
     e.ret()
 

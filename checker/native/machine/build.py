@@ -86,7 +86,7 @@ COMPRESSED = {
     "move": (ADDRESS, ADDRESS, ADDRESS, ADDRESS),
     "reindex": (ADDRESS,),
     "distinct": (
-        ADDRESS, ADDRESS, WORD, ADDRESS, WORD, ADDRESS, WORD, WORD, WORD, WORD, ADDRESS,
+        ADDRESS, ADDRESS, WORD, WORD, WORD, ADDRESS, WORD, ADDRESS, WORD, WORD, WORD, WORD, ADDRESS,
     ),
 }  # fmt: skip
 """The kernels of compressed visited sets."""

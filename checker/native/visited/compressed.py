@@ -86,9 +86,10 @@ class Compressed:
             self._go_on(parts[1:])
             return
         alone = not plan.joins
-        first = 0 if alone else plan.words
+        first = 0 if alone else plan.leaves
         for field, value in (
             (Set.WORDS, plan.words),
+            (Set.LEAVES, plan.leaves),
             (Set.NODES, len(plan.joins)),
             (Set.LEFT, plan.left - first),
             (Set.RIGHT, plan.right - first),
@@ -325,6 +326,6 @@ def _slots(bits: int, lines: int) -> tuple[int, int, int]:
 
 def rows_bytes(words: int) -> int:
     """Returns the size in bytes of a buffer for compressing or decoding states of ``words``
-    words.
+    words: a row for each node and each part, if words are halved.
     """
-    return 8 * BATCH * 2 * max(words, 1)
+    return 8 * BATCH * 4 * max(words, 1)

@@ -1,5 +1,5 @@
-"""Compression plans, which decide how the words of states are paired so that few pairs represent
-many states.
+"""Compression plans, which decide how the parts of states are paired so that few pairs represent
+many states. The parts are the words of a state, or the halves of its words.
 
 The two nodes with the fewest distinct pairs are joined repeatedly until only two nodes are left.
 These two are the halves of the root.
@@ -8,8 +8,10 @@ These two are the halves of the root.
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Callable, Sequence
 
+from fencepost.checker.layout import WORD
 from fencepost.checker.native.codegen.context_words import Word
 from fencepost.checker.native.kernels.tree import Kind
 from fencepost.checker.native.machine.build import SetCode
@@ -17,10 +19,17 @@ from fencepost.checker.native.machine.memory import Memory, Region
 from fencepost.checker.native.machine.worker_context import Context
 from fencepost.spec.records import dataclass
 
-MAX_PAIRS = 0.6
-"""The maximum number of pairs per state. With more pairs, uncompressed states take less memory, or
-not much more.
+MAX_PAIRS, MAX_PAIRS_PER_WORD = 0.6, 0.3
+"""The maximum number of pairs per state, and per word of a state; the larger limit applies. With
+more pairs, uncompressed states take less memory, or not much more.
 """
+PARTS = 1, 2
+"""The numbers of parts per word, in the order in which they are tried. The second one is tried if
+the first needs more than `MAX_PAIRS` pairs per state, for example because one word varies much more
+than the others.
+"""
+MAX_HALVED_WORDS = 16
+"""Words of states with more words are not halved, because choosing a plan would take too long."""
 MAX_EXAMINED = 1 << 27
 """The maximum number of words examined. If states are wide, fewer of them are sampled."""
 
@@ -43,9 +52,10 @@ def salts(text: str) -> Salts:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A tree over the ``words`` words of a state, which are the first nodes. Node ``words + n`` is
-    the pair of the two nodes in ``joins[n]``, or a single word if the second number is -1. ``left``
-    and ``right`` are the halves of the root.
+    """A tree over the parts of a state, which are the first nodes. Each of the ``words`` words of
+    the state has ``parts`` parts, from the low bits to the high ones. Node ``leaves + n`` is the
+    pair of the two nodes in ``joins[n]``, or a single part if the second number is -1. ``left`` and
+    ``right`` are the halves of the root.
     """
 
     words: int
@@ -53,13 +63,20 @@ class Plan:
     joins: tuple[tuple[int, int], ...] = ()
     left: int = 0
     right: int = 1
+    parts: int = 1
+
+    @property
+    def leaves(self) -> int:
+        """The number of parts of a state."""
+        return self.words * self.parts
 
     def kind(self, number: int) -> Kind:
         """Returns the kind of pair ``number``."""
         left, right = self.joins[number]
         if right < 0:
             return Kind.WORD
-        return Kind.WIDE if min(left, right) < self.words else Kind.NARROW
+        # A half of a word is as short as the number of a pair.
+        return Kind.WIDE if min(left, right) < self.words and self.parts == 1 else Kind.NARROW
 
 
 def chosen(
@@ -72,24 +89,38 @@ def chosen(
     pause: Callable[[], None],
 ) -> Plan | None:
     """Chooses a plan from a sample of ``states``, given as addresses and counts. Returns None if
-    the states do not share enough words. Calls ``pause`` often. Raises `Exhausted`.
+    the states do not share enough parts. Calls ``pause`` often. Raises `Exhausted`.
     """
     if words == 1:
         return Plan(1, salts)
-    count = sum(number for _, number in states)
-    step = max(1, -(-count // max(1024, MAX_EXAMINED // (words * words))))
-    taken = [(address, -(-number // step)) for address, number in states]
-    count = sum(number for _, number in taken)
-    slots = 1 << (2 * count).bit_length()
-    room = memory.take(16 * slots + 8 * count * (words + 1))
-    try:
-        return _Choice(code, context, room, slots, taken, words, step, salts, pause).plan()
-    finally:
-        memory.give(room)
+    best, max_pairs = None, max(MAX_PAIRS, MAX_PAIRS_PER_WORD * words)
+    for parts in PARTS:
+        if parts > 1 and words > MAX_HALVED_WORDS:
+            break
+        leaves = words * parts
+        count = sum(number for _, number in states)
+        step = max(1, -(-count // max(1024, MAX_EXAMINED // (leaves * leaves))))
+        taken = [(address, -(-number // step)) for address, number in states]
+        count = sum(number for _, number in taken)
+        slots = 1 << (2 * count).bit_length()
+        room = memory.take(16 * slots + 8 * count * (leaves + 1))
+        try:
+            choice = _Choice(
+                code, context, room, slots, taken, words, parts, step, salts, max_pairs, pause
+            )
+            best = choice.plan() or best
+        finally:
+            memory.give(room)
+        if choice.pairs <= MAX_PAIRS:
+            break
+        max_pairs = min(max_pairs, choice.pairs)
+    return best
 
 
 class _Choice:
-    """Counts distinct pairs. Each remaining node has a row with one number per state."""
+    """Counts distinct pairs. Each remaining node has a row with one number per state. ``pairs`` is
+    the number of pairs per state, or infinite if it exceeds ``max_pairs``.
+    """
 
     def __init__(
         self,
@@ -99,8 +130,10 @@ class _Choice:
         slots: int,
         states: Sequence[tuple[int, int]],
         words: int,
+        parts: int,
         step: int,
         salts: Salts,
+        max_pairs: float,
         pause: Callable[[], None],
     ) -> None:
         self._code = code
@@ -109,27 +142,31 @@ class _Choice:
         self._places = slots
         self._states = states
         self._words = words
+        self._parts = parts
+        self._leaves = leaves = words * parts
         self._step = step
         self._salts = salts
         self._pause = pause
         self._count = sum(number for _, number in states)
+        self._max_pairs = int(self._count * max_pairs)
+        self.pairs = math.inf
         self._turn = 0
         start = room.address + 16 * slots
-        self._rows = [start + 8 * self._count * row for row in range(words)]
-        self._spare = start + 8 * self._count * words
+        self._rows = [start + 8 * self._count * row for row in range(leaves)]
+        self._spare = start + 8 * self._count * leaves
 
     def plan(self) -> Plan | None:
         """See `chosen`."""
-        words, most = self._words, int(self._count * MAX_PAIRS)
-        sizes = [self._values(first) for first in range(words)]
-        nodes, joins, pairs = list(range(words)), list[tuple[int, int]](), 0
+        leaves = self._leaves
+        sizes = [self._values(first) for first in range(leaves)]
+        nodes, joins, pairs = list(range(leaves)), list[tuple[int, int]](), 0
         # Lower bounds on the numbers of distinct pairs.
         bounds: dict[tuple[int, int], int] = {}
         while len(nodes) > 2:
             first, second = self._best(nodes, sizes, bounds)
             sizes.append(self._pairs(first, second, self._count))
             pairs += sizes[-1]
-            if pairs > most:
+            if pairs > self._max_pairs:
                 return None
             joins.append((first, second))
             self._rows.append(self._spare)
@@ -137,11 +174,14 @@ class _Choice:
             nodes = [node for node in nodes if node not in (first, second)] + [len(sizes) - 1]
         halves: list[int] = []
         for node in nodes:
-            if node < words:
+            if node < leaves:
                 pairs += sizes[node]
                 joins.append((node, -1))
-            halves.append(words + len(joins) - 1 if node < words else node)
-        return Plan(words, self._salts, tuple(joins), *halves) if pairs <= most else None
+            halves.append(leaves + len(joins) - 1 if node < leaves else node)
+        if pairs > self._max_pairs:
+            return None
+        self.pairs = pairs / max(1, self._count)
+        return Plan(self._words, self._salts, tuple(joins), *halves, self._parts)
 
     def _best(
         self, nodes: Sequence[int], sizes: Sequence[int], lower_bounds: dict[tuple[int, int], int]
@@ -162,12 +202,13 @@ class _Choice:
         return best
 
     def _values(self, number: int) -> int:
-        """Returns the number of distinct values of a word."""
+        """Returns the number of distinct values of a part."""
         self._begin()
-        row = self._rows[number]
+        row, bits = self._rows[number], WORD // self._parts
+        word, part = divmod(number, self._parts)
         for address, count in self._states:
-            left = address + 8 * number
-            self._number(left, self._words * self._step, None, count, self._count, row)
+            left, step = address + 8 * word, self._words * self._step
+            self._number(left, step, None, count, self._count, row, part * bits, bits)
             row += 8 * count
         return self._context.words[Word.DONE]
 
@@ -185,9 +226,17 @@ class _Choice:
         self._context.words[Word.DONE] = 0
 
     def _number(
-        self, left: int, step: int, right: int | None, count: int, most: int, row: int
+        self,
+        left: int,
+        step: int,
+        right: int | None,
+        count: int,
+        most: int,
+        row: int,
+        shift: int = 0,
+        bits: int = WORD,
     ) -> None:
         self._code.distinct(
-            self._context.address, left, step, right, count,
+            self._context.address, left, step, shift, (1 << bits) - 1, right, count,
             self._room.address, self._places, self._turn, most, self._salts.tree, row,
         )  # fmt: skip

@@ -6,9 +6,10 @@ from __future__ import annotations
 
 import ctypes
 import random
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -21,6 +22,7 @@ from tests.support.examples import EXAMPLES, Example
 from tests.support.kernel_models import TOP, Toy, fan, text, two_phase_commit
 
 from fencepost.checker.native.codegen.emitter import Emitter, word
+from fencepost.checker.native import worker
 from fencepost.checker.native.explorer import Explorer
 from fencepost.checker.native.kernels import compressed
 from fencepost.checker.native.machine import build
@@ -37,6 +39,18 @@ from fencepost.checker.resources import resident_bytes
 from fencepost.spec.core.types import State
 
 SALTS = plan.salts("any text")
+COUNTERS = """
+type Process = 1..3
+var count: map[Process, 0..6] = [0 for p in Process]
+var last: Process = 1
+
+action up(p in Process):
+    require count[p] < 6
+    count[p] += 1
+    last = p
+
+terminal: true
+"""
 
 
 def as_it_is(packed: Packed) -> State:
@@ -78,25 +92,30 @@ def levels(explorer: Explorer) -> list[int]:
 
 
 @pytest.mark.parametrize(
-    ("words", "owners"),
-    [(1, 1), (1, 2), (1, 3), (2, 1), (3, 2), (8, 3), (9, 1), (17, 2), (64, 1)],
+    ("words", "owners", "parts"),
+    [
+        *((1, owners, 1) for owners in (1, 2, 3)),
+        *((2, 1, 1), (3, 2, 1), (8, 3, 1), (9, 1, 1), (17, 2, 1), (64, 1, 1)),
+        *((2, 1, 2), (3, 2, 2), (16, 3, 2)),
+    ],
 )
-def test_two_phase_commit(words: int, owners: int) -> None:
+def test_two_phase_commit(words: int, owners: int, parts: int) -> None:
     toy = two_phase_commit(5, words)
-    with canaries(), explored(toy, owners) as explorer:
+    with canaries(parts=parts), explored(toy, owners) as explorer:
         begin(explorer)
         assert sum(levels(explorer)) == 8832
 
 
 @pytest.mark.parametrize("owners", [1, 2])
-@pytest.mark.parametrize("words", [1, 3])
+@pytest.mark.parametrize(("words", "parts"), [(1, 1), (3, 1), (3, 2)])
 @pytest.mark.parametrize("late", [tables.LARGE_TABLE, 1])
 def test_better_code_finds_the_same(
-    owners: int, words: int, late: int, monkeypatch: pytest.MonkeyPatch
+    owners: int, words: int, parts: int, late: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Tables and nodes grow often, in the way of small or of large ones. Canaries would be too slow
     # here.
     monkeypatch.setattr(tables, "LARGE_TABLE", late)
+    monkeypatch.setattr(plan, "PARTS", (parts,))
     monkeypatch.setattr(plan, "MAX_PAIRS", 1000.0)
     with explored(two_phase_commit(7, words), owners) as explorer:
         begin(explorer, build.SetCompilation(compressed.text()).best())
@@ -130,11 +149,14 @@ def entered(explorer: Explorer, states: Sequence[Packed]) -> list[bool]:
     return new
 
 
-@pytest.mark.parametrize(("owners", "words"), [*((1, n) for n in (1, 2, 3, 5, 31, 64)), (3, 4)])
-def test_states_of_all_kinds_are_kept_as_they_are(owners: int, words: int) -> None:
+@pytest.mark.parametrize(
+    ("owners", "words", "parts"),
+    [*((1, n, 1) for n in (1, 2, 3, 5, 31, 64)), (3, 4, 1), (1, 2, 2), (1, 9, 2), (3, 4, 2)],
+)
+def test_states_of_all_kinds_are_kept_as_they_are(owners: int, words: int, parts: int) -> None:
     chosen = random.Random(words)
     states = wide(words, chosen, 400 if words < 9 else 100)
-    with canaries(), explored(fan(1, words), owners) as explorer:
+    with canaries(parts=parts), explored(fan(1, words), owners) as explorer:
         begin(explorer)
         before = {*explorer.packed(1)}
         explorer.begin_level()
@@ -183,6 +205,61 @@ def test_least_predecessors(owners: int, words: int) -> None:
         predecessors = explorer.predecessors(2, wanted)
         assert [packed[0] & ~TOP for packed in predecessors] == [3, 1, 600]
         assert [packed[0] & ~TOP for packed in explorer.predecessors(1, predecessors)] == [0] * 3
+
+
+def first_word_varies(n: int, _: int) -> Packed:
+    return TOP | n // 60 << 32 | n % 60, n % 4
+
+
+def random_word(n: int, chance: int) -> Packed:
+    return TOP | n % 7, chance, 5, 6
+
+
+def random_word_of_two(n: int, chance: int) -> Packed:
+    return TOP | n % 7, chance
+
+
+def two_random_words(n: int, chance: int) -> Packed:
+    return TOP | n, chance, chance * 3 & (1 << 64) - 1, 5
+
+
+@pytest.mark.parametrize(
+    ("state", "parts"),
+    [
+        (first_word_varies, 2),
+        # A plan with one pair per state is worth it if states are wide.
+        (random_word, 1),
+        (random_word_of_two, None),
+        (two_random_words, None),
+    ],
+)
+def test_parts_of_the_chosen_plan(state: Callable[[int, int], Packed], parts: int | None) -> None:
+    chosen, code = random.Random(5), quick_code()
+    states = [state(n, chosen.getrandbits(64)) for n in range(3000)]
+    words = len(states[0])
+    room = (ctypes.c_uint64 * (words * len(states)))(*(word for packed in states for word in packed))
+    with explored(fan(1, words)) as explorer:
+        sample = [(ctypes.addressof(room), len(states))]
+        selected = explorer.workers[0].plan(code, SALTS, sample)
+    assert (selected and selected.parts) == parts
+
+
+def test_compression_is_tried_again_with_more_states(monkeypatch: pytest.MonkeyPatch) -> None:
+    numbers: list[int] = []
+
+    def refused_twice(*arguments: Any) -> plan.Plan | None:
+        numbers.append(sum(count for _, count in arguments[3]))
+        return plan.chosen(*arguments) if len(numbers) > 2 else None
+
+    monkeypatch.setattr(worker, "chosen", refused_twice)
+    run = run_of_model(model_of(COUNTERS), limits=Limits(workers=2))
+    expected = without_times(run.outcome("interpreter"))
+    with canaries(8) as created:
+        assert without_times(run.outcome(Local("quick", watched=True))) == expected
+    first, second, third = numbers
+    assert (first >= 8, second >= 4 * first, third >= 4 * second, len(created)) == (
+        True, True, True, 2,
+    )  # fmt: skip
 
 
 def test_states_that_share_nothing_stay_whole() -> None:
