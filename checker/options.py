@@ -160,8 +160,8 @@ OPTIONS = (
         units.duration, words=_seconds, low=0, high=math.inf,
     ),
     Option(
-        "--workers", "workers", "settings.limits.workers", "Threads (default: one per core).", "N",
-        number(1, units.MAX_WORKERS), low=1, high=units.MAX_WORKERS,
+        "--workers", "workers", "settings.limits.workers", "Threads (default: one per free core).",
+        "N", number(1, units.MAX_WORKERS), low=1, high=units.MAX_WORKERS,
     ),
     Option(
         "--jobs", "jobs", "jobs", "Run N checks in parallel.", "N",

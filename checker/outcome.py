@@ -327,6 +327,12 @@ class Fact(str):
     __slots__ = ()
 
 
+LONG_SEARCH = 1_000_000
+"""The minimum number of states of a search whose report explains its use of memory and
+processors.
+"""
+
+
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """The result of a search for the requested properties."""

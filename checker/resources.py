@@ -23,6 +23,8 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 MAX_FRAMES = 10_000
+MIN_NANOSECONDS = 50_000_000
+"""The minimum time of a thread from which the load of the processors is estimated."""
 STACK_WORDS = 70_000
 """The stack size in words that makes Python allocate a megabyte for frames. Half of the megabyte is
 left for callees.
@@ -176,6 +178,28 @@ def processors() -> int:
     if sys.platform == "linux":
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
+
+
+def free_processors() -> int:
+    """Returns the number of processors that this process can expect to use, at least 1.
+
+    While other programs use the processors, a thread waits for its turn. The fraction of time that
+    this thread did not wait so far is taken as the free fraction of each processor. If the system
+    does not report waiting times, all processors count as free.
+    """
+    used, waited = _used_and_waited()
+    if used + waited < MIN_NANOSECONDS:
+        return processors()
+    return max(1, round(processors() * used / (used + waited)))
+
+
+def _used_and_waited() -> tuple[int, int]:
+    """Returns how long this thread has used a processor and has waited for one, in nanoseconds."""
+    try:
+        report = Path("/proc/thread-self/schedstat").read_text(encoding="ascii").split()
+        return int(report[0]), int(report[1])
+    except (OSError, ValueError, IndexError):
+        return 0, 0
 
 
 @contextmanager

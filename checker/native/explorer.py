@@ -211,6 +211,8 @@ class Explorer:
         spill: Spill | None = None,
     ) -> None:
         self.level = 1
+        self.refused: str | None = None
+        """Why the last attempt to compress the states failed."""
         self.spill = spill
         self.initial = 0
         self.state_bytes = 8 * sizes.slots.words
@@ -339,6 +341,7 @@ class Explorer:
         try:
             plan = self._plan(code, salts, sample)
             if plan is None:
+                self.refused = "they share too little"
                 return False
             self._crew.run(lambda worker: worker.compress(plan, code), True)
         except BaseException as error:
@@ -347,6 +350,7 @@ class Explorer:
             if not isinstance(error, Exhausted):
                 raise
             self.resume()
+            self.refused = "there was too little memory for the change"
             return False
         for worker in self._workers:
             worker.adopt()

@@ -34,7 +34,7 @@ from fencepost.checker.native.machine.memory import Memory
 from fencepost.checker.native.machine.spill import Lost, Spill
 from fencepost.checker.native.machine.worker_context import Sizes
 from fencepost.checker.native.states import LocalStates
-from fencepost.checker.outcome import INTERRUPTED, Fact, Limit, Outcome
+from fencepost.checker.outcome import INTERRUPTED, LONG_SEARCH, Fact, Limit, Outcome
 from fencepost.checker.printing import units
 from fencepost.checker.profile import Profile
 from fencepost.checker.request import Limits, Phase, Request, Saving, Translation, refuse_symbols
@@ -187,7 +187,22 @@ def _completed(outcome: Outcome, request: Request, search: LevelSearch) -> Outco
         outcome = _judged(outcome, request, search)
     if request.profile:
         outcome = _profiled(outcome, request, search)
-    return _spilled(outcome, search, request.limits)
+    return _spilled(_explained(outcome, request, search), search, request.limits)
+
+
+def _explained(outcome: Outcome, request: Request, search: LevelSearch) -> Outcome:
+    """Adds a note to the outcome of a long search if its states were not compressed."""
+    assert isinstance(search.states, LocalStates)
+    explorer = search.states.explorer
+    why = explorer.refused
+    if request.profile:
+        why = "the profile needs whole states"
+    if search.account.searched.behaviours:
+        why = "temporal properties need whole states"
+    if why is None or explorer.compressed or explorer.states < LONG_SEARCH:
+        return outcome
+    note = Fact(f"The states, of {explorer.state_bytes} bytes each, were not compressed: {why}.")
+    return replace(outcome, notes=(*outcome.notes, note))
 
 
 def _spill(limits: Limits, memory: Memory) -> Spill | None:

@@ -11,7 +11,7 @@ from pathlib import Path
 from fencepost.checker import engines
 from fencepost.checker.engines import ENGINES, visits_states
 from fencepost.checker.options import OPTIONS, first, flags
-from fencepost.checker.outcome import INTERRUPTED, Fact, Outcome, Verdict
+from fencepost.checker.outcome import INTERRUPTED, LONG_SEARCH, Fact, Outcome, Verdict
 from fencepost.checker.regions import search as regions
 from fencepost.checker.request import (
     Cluster,
@@ -23,7 +23,7 @@ from fencepost.checker.request import (
     Unsupported,
     ignored,
 )
-from fencepost.checker.resources import processors
+from fencepost.checker.resources import free_processors, processors
 from fencepost.checker.run.counterexamples import with_counterexamples
 from fencepost.checker.run.job import Job
 from fencepost.checker.run.judge import CheckResult, judge
@@ -100,7 +100,9 @@ def prepare(
         message = "--spill is for states that do not fit into --memory"
         raise Rejected([Problem("F855", None, message, ((None, "add --memory 80%, for example"),))])
     engines.load(engine)
-    limits = replace(limits, workers=_workers(engine, limits.workers))
+    workers = _workers(engine, limits.workers)
+    busy = ENGINES[engine].parallel and limits.workers is None and workers < processors()
+    limits = replace(limits, workers=workers)
     if model.symbols and visits_states(engine):
         refused = regions.problems(model, properties)
         if refused:
@@ -117,6 +119,7 @@ def prepare(
         settings=settings,
         model_name=name,
         scenario=scenario,
+        busy=busy,
     )
 
 
@@ -228,7 +231,7 @@ def _no_depth(engine: str, check: Check) -> Problem:
 def _workers(engine: str, wanted: int | None) -> int:
     """Returns the number of workers. ``wanted`` is the number that the user chose, if any."""
     if ENGINES[engine].parallel:
-        return wanted or processors()
+        return wanted or free_processors()
     if wanted not in (None, 1):
         message = f"--workers {wanted}: the {engine} uses one worker"
         notes = ((None, "--engine local uses the given number"),)
@@ -266,17 +269,23 @@ def perform(job: Job, progress: Callable[[Progress], None]) -> CheckResult:
 
 
 def _noted(job: Job, outcome: Outcome) -> Outcome:
-    """Adds a note if the search was interrupted and could have been saved, or if the model has
-    symmetric types and the engine did not use them.
+    """Adds notes if the search was interrupted and could have been saved, if the model has
+    symmetric types and the engine did not use them, and if a long search used few processors.
     """
-    entry = ENGINES[job.engine]
+    entry, notes = ENGINES[job.engine], [*outcome.notes]
     savable = "--checkpoint" in entry.options and not job.model.symbols
     if outcome.cut == INTERRUPTED and savable and job.settings.saving is None:
-        outcome = replace(outcome, notes=(*outcome.notes, NOT_SAVED))
+        notes.append(NOT_SAVED)
     if not entry.visits_states or outcome.verdict is Verdict.ASSUMPTION:
-        return outcome
+        return replace(outcome, notes=tuple(notes))
     note = note_in_full(job.request(ignored), "--no-symmetry" in entry.options)
-    return outcome if note is None else replace(outcome, notes=(*outcome.notes, note))
+    if note is not None:
+        notes.append(note)
+    if job.busy and outcome.statistics.distinct >= LONG_SEARCH:
+        number, used = processors(), plural(job.workers, "worker")
+        why = f"Other programs used the {number} processors, so the search used {used}"
+        notes.append(Fact(f"{why}; --workers {number} sets the number."))
+    return replace(outcome, notes=tuple(notes))
 
 
 def translate(model: Model, check: Check | None) -> tuple[str, Translation | str]:

@@ -32,6 +32,8 @@ class Job:
     """
     scenario: Scenario | None = None
     """The scenario to play. None if properties are checked instead."""
+    busy: bool = False
+    """Whether there are fewer workers than processors because other programs use the processors."""
 
     @property
     def title(self) -> str:

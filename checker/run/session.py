@@ -338,7 +338,7 @@ def _always_true(program: Program, jobs: Sequence[Job]) -> tuple[Problem, ...]:
 def _beside_others(job: Job) -> Job:
     """Returns the job with one worker, unless the user asked for more."""
     workers = job.settings.limits.workers or 1
-    return replace(job, limits=replace(job.limits, workers=workers))
+    return replace(job, limits=replace(job.limits, workers=workers), busy=False)
 
 
 def chosen(request: Request, program: Program) -> tuple[tuple[Check, ...], tuple[str, ...]]:

@@ -14,6 +14,7 @@ from tests.support.processes import finished
 
 import fencepost
 from fencepost.checker.outcome import Verdict
+from fencepost.checker.run import check as run_check
 
 
 @pytest.fixture
@@ -60,6 +61,31 @@ def test_engines_workers_and_memory(counter: Path) -> None:
         assert result.as_expected
         assert [check.job.workers for check in result.checks] == [workers] * 2
     assert fencepost.check(counter).checks[0].job.engine == "local"
+
+
+@pytest.mark.parametrize(
+    ("free", "options", "workers", "noted"),
+    [
+        (1, {}, 1, True),
+        (4, {}, 4, False),
+        (1, {"workers": 2}, 2, False),
+        (1, {"engine": "interpreter"}, 1, False),
+    ],
+)
+def test_default_number_of_workers_if_processors_are_busy(
+    free: int,
+    options: dict[str, Any],
+    workers: int,
+    noted: bool,
+    counter: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(run_check, "processors", lambda: 4)
+    monkeypatch.setattr(run_check, "free_processors", lambda: free)
+    monkeypatch.setattr(run_check, "LONG_SEARCH", 1)
+    for check in fencepost.check(counter, **options).checks:
+        notes = [note for note in check.outcome.notes if "--workers 4 sets" in note]
+        assert (check.job.workers, len(notes)) == (workers, int(noted))
 
 
 @pytest.mark.parametrize(

@@ -82,3 +82,23 @@ def test_the_bound_on_memory(
         mock.patch.object(resources, "_status", return_value=0),
     ):
         assert expected in resources.memory_bound()
+
+
+@pytest.mark.parametrize(
+    ("count", "used", "waited", "free"),
+    [
+        (8, 0, 0, 8),
+        (8, 10**7, 10**7, 8),
+        (8, 10**9, 10**7, 8),
+        (8, 10**9, 3 * 10**9, 2),
+        (8, 10**9, 10**12, 1),
+        (2, 9 * 10**8, 10**8, 2),
+        (2, 4 * 10**8, 6 * 10**8, 1),
+    ],
+)
+def test_free_processors(
+    count: int, used: int, waited: int, free: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(resources, "processors", lambda: count)
+    monkeypatch.setattr(resources, "_used_and_waited", lambda: (used, waited))
+    assert resources.free_processors() == free

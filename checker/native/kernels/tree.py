@@ -2,8 +2,9 @@
 """Kernels that store the parts of states as a tree of hash-consed pairs.
 
 The tree has one node for each part of a state, numbered like the parts, which are words or halves
-of words. Each further node is a pair of two earlier nodes. A pair is identified by a 32-bit number: its position in an array. The array
-only grows, so numbers remain valid. An index with open addressing maps hashes of pairs to numbers.
+of words. Each further node is a pair of two earlier nodes. A pair is identified by a 32-bit number:
+its position in an array. The array only grows, so numbers remain valid. An index with open
+addressing maps hashes of pairs to numbers.
 """
 
 from __future__ import annotations
@@ -245,9 +246,10 @@ def distinct(e: Emitter) -> None:
     """distinct(ctx, left, step, shift, mask, right, count, seen, capacity, turn, most, salt, out):
     numbers the distinct pairs in order of discovery.
 
-    Of each word at ``left``, only the bits of ``mask`` after the shift count. DONE is the number of distinct pairs found in this turn; the kernel returns early if it exceeds
-    ``most``. ``right`` may be null. ``seen`` has ``capacity`` slots of two words, where
-    ``capacity`` is a power of two. It can be reused for another call with a higher ``turn``.
+    Of each word at ``left``, only the bits of ``mask`` after the shift count. DONE is the number of
+    distinct pairs found in this turn; the kernel returns early if it exceeds ``most``. ``right``
+    may be null. ``seen`` has ``capacity`` slots of two words, where ``capacity`` is a power of two.
+    It can be reused for another call with a higher ``turn``.
     """
     ctx, left, step, shift, mask, right, count, seen, capacity, turn, most, salt, out = e.arguments
     slot, key = e.cell(), e.cell()
@@ -280,9 +282,7 @@ def distinct(e: Emitter) -> None:
             e.ret()
         e.goto(there)
         e.at(there)
-        e.put(
-            out, number, e.both(e.get(e.index(seen, e.shl(e.load(slot), 1)), 1), word(LOW))
-        )
+        e.put(out, number, e.both(e.get(e.index(seen, e.shl(e.load(slot), 1)), 1), word(LOW)))
     e.ret()
 
 
