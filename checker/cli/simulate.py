@@ -107,7 +107,7 @@ Exit code: 0 the expected violation, 3 no violation found (one may exist), 10 as
     type=weight,
     help="Set the weight of an action (16).",
 )
-@shared_option("--workers")
+@shared_option("--workers", help="Threads (default: one per core).")
 @click.option("--trace", "trace", metavar="FILE", type=FILE, help="Save the trace (ITF JSON).")
 @click.option(
     "--record", metavar="FILE", type=FILE, help="Save the runs as a recording, without checking."

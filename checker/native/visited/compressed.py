@@ -10,7 +10,7 @@ import ctypes
 from collections.abc import Sequence
 
 from fencepost.checker.native.codegen.context_words import Word
-from fencepost.checker.native.kernels.compressed import LOW, NODES, TABLES, Set
+from fencepost.checker.native.kernels.compressed import NODES, TABLES, Set
 from fencepost.checker.native.kernels.quotient import (
     LINE_BYTES,
     MAX_DISTANCE,
@@ -21,7 +21,7 @@ from fencepost.checker.native.kernels.quotient import (
     Quotient,
     factors,
 )
-from fencepost.checker.native.kernels.tree import BATCH, NODE_WORDS, Kind, Node
+from fencepost.checker.native.kernels.tree import BATCH, LOW, NODE_WORDS, Kind, Node
 from fencepost.checker.native.machine.build import SetCode
 from fencepost.checker.native.machine.memory import HUGE_PAGE, PAGE, Region, Regions, words
 from fencepost.checker.native.machine.worker_context import Context

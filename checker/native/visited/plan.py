@@ -181,7 +181,8 @@ class _Choice:
         if pairs > self._max_pairs:
             return None
         self.pairs = pairs / max(1, self._count)
-        return Plan(self._words, self._salts, tuple(joins), *halves, self._parts)
+        left, right = halves
+        return Plan(self._words, self._salts, tuple(joins), left, right, self._parts)
 
     def _best(
         self, nodes: Sequence[int], sizes: Sequence[int], lower_bounds: dict[tuple[int, int], int]
