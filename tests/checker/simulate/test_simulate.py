@@ -136,11 +136,11 @@ def test_behaviours_are_decided_after_half_of_the_time(tmp_path: Path) -> None:
 @pytest.mark.parametrize("choosing", ["actions", "rare"])
 def test_runs_use_the_time_that_deciding_leaves(choosing: Choosing) -> None:
     model = build(loaded(STRONG), None, {})
-    request = Request(model, select(model, Check("")), False, Limits(timeout=1.0, workers=1))
+    request = Request(model, select(model, Check("")), False, Limits(timeout=2.0, workers=1))
     plan = Plan(1, 60, None, choosing, (DEFAULT_WEIGHT,) * len(model.actions))
     result = simulate(request, plan)
-    assert str(result.outcome.limit) == "--timeout 1"
-    assert result.outcome.statistics.seconds >= 1.0
+    assert str(result.outcome.limit) == "--timeout 2"
+    assert result.outcome.statistics.seconds >= 2.0
     assert result.judged is not None
     # Runs after the first half are examined, but not judged again.
     assert result.runs > result.judged.runs
