@@ -6,13 +6,14 @@ the columns of comments. It neither joins nor splits lines, and rewrites nothing
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import pairwise
 
 from fencepost.spec.syntax.lalr import keyword_places
-from fencepost.spec.syntax.layout import chunks, lines
+from fencepost.spec.syntax.layout import Line, chunks, lines
 from fencepost.spec.syntax.parser import parse
 from fencepost.spec.syntax.tokens import (
     BREAK,
@@ -31,6 +32,8 @@ from fencepost.spec.text.source import Source
 
 STEP = 4
 """The number of spaces per level of indentation."""
+
+_NO_TOKEN = Token(END, "", 0, 0)
 
 COMMENT_GAP = 2
 """The number of spaces between a line and its comment, unless a comment nearby determines the
@@ -67,6 +70,10 @@ class _Row:
     """The tokens with the spaces between them."""
     ends: list[int] = field(default_factory=list[int])
     """The offset in `text` at which each token ends."""
+    steps: int = 0
+    """The number of steps that a continuation line is indented by, from the first line of its
+    logical line.
+    """
     nested: bool = False
     """Whether the line is in an indented block or in brackets."""
     follows: bool = False
@@ -75,6 +82,13 @@ class _Row:
     @property
     def blank(self) -> bool:
         return not self.tokens and self.comment is None
+
+    @property
+    def first(self) -> Token:
+        """The first token, or the comment if there is no token."""
+        token = self.tokens[0] if self.tokens else self.comment
+        assert token is not None
+        return token
 
     @property
     def end(self) -> int:
@@ -97,7 +111,24 @@ def _rows(text: str) -> list[_Row]:
             # A comment continues the one above it if that follows code or is itself a continuation.
             same = row.comment.start - row.start == before.comment.start - before.start
             row.follows = same and bool(before.tokens or before.follows)
+    _find_continuations(rows, lines(text))
     return rows
+
+
+def _find_continuations(rows: Sequence[_Row], logical: Sequence[Line]) -> None:
+    """Sets the steps of continuation lines, which are 2 if the logical line opens a block. This
+    distinguishes them from the block.
+    """
+    starts = [line.start for line in logical]
+    for row in rows:
+        if row.blank:
+            continue
+        start = row.first.start
+        index = bisect_right(starts, start) - 1
+        if index >= 0 and starts[index] < start < logical[index].end:
+            following = logical[index + 1 : index + 2]
+            opens = any(len(line.indent) > len(logical[index].indent) for line in following)
+            row.steps = 2 if opens else 1
 
 
 @lru_cache(maxsize=2)
@@ -121,13 +152,18 @@ def _indented(rows: Sequence[_Row], keywords: frozenset[int]) -> list[_Row]:
     """For each open bracket, the column of a row that begins with the closing bracket, and the
     column of the other rows inside the bracket.
     """
+    last = _NO_TOKEN
     for number, row in enumerate(rows):
-        _join(row, keywords)
+        _join(row, last if brackets or row.steps else _NO_TOKEN, keywords)
+        last = row.tokens[-1] if row.tokens else last
         if row.blank:
             continue
         if brackets:
             closing = bool(row.tokens) and row.tokens[0].kind in CLOSING
             row.column = brackets[-1][0 if closing else 1]
+            row.nested = True
+        elif row.steps:
+            row.column = STEP * (len(indents) - 1 + row.steps)
             row.nested = True
         elif row.tokens:
             indent = _indent(row)
@@ -183,13 +219,15 @@ def _follow_brackets(row: _Row, brackets: list[tuple[int, int]]) -> None:
             brackets.pop()
 
 
-def _join(row: _Row, keywords: frozenset[int]) -> None:
-    """Sets the text of a row, and the end of each token in the text."""
+def _join(row: _Row, before: Token, keywords: frozenset[int]) -> None:
+    """Sets the text of a row, and the end of each token in the text. ``before`` is the last token
+    of the same logical line before the row.
+    """
     width = 0
     parts: list[str] = []
-    before = earlier = Token(END, "", 0, 0)
+    earlier = _NO_TOKEN
     for token in row.tokens:
-        if before.kind != END and _apart(earlier, before, token, keywords):
+        if parts and _apart(earlier, before, token, keywords):
             parts.append(" ")
             width += 1
         parts.append(token.text.replace("\r\n", "\n"))

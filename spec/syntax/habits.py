@@ -202,10 +202,8 @@ def _operator_first(slip: Slip) -> Problem | None:
         note: Note = (None, "each line of a block is a condition, and all of them must hold")
         return slip.problem("F101", message, note, at=sign)
     word = {"\\/": "or", "||": "or", "∨": "or"}.get(sign.text)
-    meant = f'; it is written "{word}"' if word else ""
-    notes: list[Note] = [
-        (None, f"put an expression that takes several lines in parentheses{meant}"),
-    ]
+    continuing = f'a line continues the line before if it begins with "{word or sign.text}"'
+    notes: list[Note] = [(None, f"{continuing} and is indented deeper")]
     if block:
         notes.append((None, "each line of a block is a condition, and all of them must hold"))
     message = f'a line does not begin with "{sign.text}"'

@@ -1,4 +1,9 @@
-"""Handles lines and indentation: splits a text into declarations, and generates layout tokens."""
+"""Handles lines and indentation: splits a text into declarations, and generates layout tokens.
+
+An expression continues on the next line inside brackets, and next to an operator if the next line
+is indented deeper. Without the operator, such a line would be an error, unless it begins a block:
+so continuation lines have no other reading.
+"""
 
 from __future__ import annotations
 
@@ -10,15 +15,25 @@ from lark import Token
 from lark.lark import PostLex
 
 from fencepost.spec.records import dataclass
-from fencepost.spec.syntax.tokens import BREAK, DEDENT, INDENT, MISALIGNED, NEWLINE
+from fencepost.spec.syntax.tokens import (
+    BREAK,
+    DEDENT,
+    INDENT,
+    MISALIGNED,
+    NEWLINE,
+    scan,
+    word_set,
+)
+from fencepost.spec.syntax.vocabulary import JOINING
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A logical line. Line breaks inside brackets do not end it. It has at least one token.
+    """A logical line, which consists of a line and its continuation lines. It has at least one
+    token.
 
     The text extends from the first token to the end of the last one, and is as long as in the file.
-    Comments, and line breaks inside brackets, are replaced by spaces.
+    Comments, and the line breaks before continuation lines, are replaced by spaces.
     """
 
     indent: str
@@ -76,6 +91,10 @@ _PIECE = re.compile(
     r"|(?P<comment>\#[^\n]*)|(?P<open>[(\[{])|(?P<close>[)\]}])|(?P<end>\r?\n|\Z)"
 )
 _BEGIN = re.compile(r"([ \t]*)(?!#|\r?\n|\Z)[^ \t]")
+_NEXT = re.compile(rf"(?:[ \t]*+(?:#[^\n]*+)?\r?\n)*+{_BEGIN.pattern}[^\r\n]*+")
+
+_OPENERS = word_set("= : when where")
+"""Tokens after which a block may begin on the next line."""
 
 _Gap: TypeAlias = tuple[int, int, str]
 """The start and end of a gap between tokens, and the beginning of its replacement."""
@@ -92,8 +111,9 @@ def lines(text: str) -> list[Line]:
     position = 1 if text.startswith("\ufeff") else 0
     begin = _BEGIN.match(text, position)
     # The end of the last token, the gaps of the current line, the offset up to which the text has
-    # been scanned, the depth of brackets, and the end of a string that lacks its closing quote.
-    end, gaps, seen, depth, unclosed = 0, list[_Gap](), position, 0, -1
+    # been scanned, the depth of brackets, the end of a string that lacks its closing quote, and the
+    # start of the last continuation line that follows an operator or begins with one.
+    end, gaps, seen, depth, unclosed, continued = 0, list[_Gap](), position, 0, -1, -1
     for piece in _PIECE.finditer(text, position):
         kind = piece.lastgroup
         if kind == "open":
@@ -110,12 +130,43 @@ def lines(text: str) -> list[Line]:
             seen = piece.end()
             gaps.append((*piece.span(), "\r" if piece.start() == unclosed else ""))
             whole = not depth or seen == len(text) or _starts_anew(text, seen, begin)
-            if whole and kind == "end":
-                if begin:
-                    result.append(_line(text, begin, end, gaps))
-                begin, depth = _BEGIN.match(text, seen), 0
-                gaps.clear()
+            if not whole or kind != "end" or seen <= continued:
+                continue
+            if begin:
+                continued = _continuation(text, begin[1], end, seen)
+                if continued >= 0:
+                    continue
+                result.append(_line(text, begin, end, gaps))
+            begin, depth = _BEGIN.match(text, seen), 0
+            gaps.clear()
     return result
+
+
+def _continuation(text: str, indent: str, end: int, position: int) -> int:
+    """Returns the start of the line after ``position`` if that line continues the one that ends at
+    ``end``, and -1 otherwise. ``indent`` is the indentation of the logical line.
+    """
+    following = _NEXT.match(text, position)
+    if following is None or not _deeper(following[1], indent) or text[end - 1] == ":":
+        return -1
+    before = [token.text for token in scan(text[text.rfind("\n", 0, end) + 1 : end])]
+    after = [token.text for token in scan(text[following.start(1) : following.end()])]
+    joined = _ends_with_operator(before) or (
+        before[-1] not in _OPENERS and _begins_with_operator(after)
+    )
+    return following.start(1) if joined else -1
+
+
+def _ends_with_operator(texts: Sequence[str]) -> bool:
+    return texts[-1] in JOINING or texts[-2:] == ["leads", "to"]
+
+
+def _begins_with_operator(texts: Sequence[str]) -> bool:
+    first, *rest = texts[:2]
+    if first == "not":
+        return rest == ["in"]
+    # A line "else:" belongs to an "if" statement.
+    return (first in JOINING and rest != [":"]) or (first, *rest) == ("leads", "to")
 
 
 def _starts_anew(text: str, position: int, begin: re.Match[str] | None) -> bool:

@@ -33,6 +33,11 @@ from fencepost.spec.syntax.tokens import (
 from fencepost.spec.text.problem import Note, Problem, suggestion
 from fencepost.spec.text.source import Source, Span
 
+_BREAKS = (
+    "an expression continues on the next line inside brackets, and next to an operator if the next"
+    " line is indented deeper"
+)
+
 
 def explain(source: Source, error: Unexpected) -> Problem:
     """Returns the problem for an unexpected token."""
@@ -129,7 +134,7 @@ def _plainly(slip: Slip) -> Problem:
     if form := _form(slip):
         notes.append((None, f"the form is: {form}"))
     if unexpected.kind == NEWLINE and slip.near(-1).text in vocabulary.CONTINUES:
-        notes.append((None, "a line may be broken only inside brackets"))
+        notes.append((None, _BREAKS))
     expected_text = vocabulary.wanted(slip.expected, slip.near(-1))
     keywords = vocabulary.special(slip.expected) | (slip.expected & vocabulary.CONNECTIVES)
     is_word = unexpected.kind == NAME and len(unexpected.text) > 1
@@ -262,8 +267,7 @@ def _indentation(slip: Slip) -> Problem | None:
         if slip.error.index == 0:
             return slip.problem("F105", "the first line of a file is not indented", at=slip.near(1))
         message = "this line is indented deeper than the one before, which does not open a block"
-        note = (None, "a line may be broken only inside brackets")
-        return slip.problem("F105", message, note, at=slip.near(1))
+        return slip.problem("F105", message, (None, _BREAKS), at=slip.near(1))
     if slip.expected == frozenset({INDENT}):
         colon = slip.near(-2)
         message = "expected an indented block on the next line"

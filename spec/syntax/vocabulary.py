@@ -34,7 +34,9 @@ PREFIXED = word_set("not forall exists choose always eventually")
 """Keywords before a value."""
 _TAILS = word_set(". [ ( ! ? with ;")
 
-CONTINUES = (_OPERATORS | CHANGES | {"=", "then", "else", ","}) - {"is"}
+JOINING = _OPERATORS | word_set("until then else")
+"""Words and signs after which an expression may continue on the next line, as before them."""
+CONTINUES = (JOINING | CHANGES | {"=", ","}) - {"is"}
 """Tokens that cannot end a line. After one of them, the next line was probably meant to continue
 the expression.
 """
@@ -279,7 +281,7 @@ FOREIGN_SIGNS = {
     "\\leq": 'write "<="', "\\geq": 'write ">="', "\\neq": 'write "!="', "\\equiv": 'write "iff"',
     "\\o": 'write "+"', "\\X": 'several values together are a record',
     "\\intersect": 'write "&"', "\\div": 'write "//"',
-    "\\": "a line may be broken only inside brackets",
+    "\\": "a line may be broken inside brackets and next to an operator",
     "~": 'write "not"', "^": "there are no powers", "@": "this sign has no meaning",
     "$": "this sign has no meaning", "∧": 'write "and"', "∨": 'write "or"',
     "¬": 'write "not"', "∀": 'write "forall"', "∃": 'write "exists"', "∈": 'write "in"',

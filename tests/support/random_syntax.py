@@ -16,7 +16,7 @@ from tests.support.syntax_trees import source
 
 from fencepost.spec.syntax import lalr
 from fencepost.spec.syntax.parser import parse
-from fencepost.spec.syntax.tokens import scan, spelled
+from fencepost.spec.syntax.tokens import scan, spelled, word_set
 
 Rules = Mapping[str, Sequence[tuple[str, ...]]]
 
@@ -27,6 +27,7 @@ WORDS = {
     "DOCSTRING": ('"""About."""',),
 }
 _BUDGET = 60
+_OPERATORS = word_set("and or implies iff == != < <= > >= in is + - | * // % & .. until then else")
 
 
 @cache
@@ -103,7 +104,9 @@ def _remark(random: Random, indent: str) -> str:
 
 
 def _written(tokens: Sequence[str], random: Random) -> str:
-    """Joins tokens with random spaces and comments, and with line breaks inside brackets."""
+    """Joins tokens with random spaces and comments, and with line breaks inside brackets and next
+    to operators.
+    """
     step = random.choice(("  ", "    ", "\t", " "))
     text, before, depth, level = "", "", 0, 0
     for token in [*tokens, "_NEWLINE"]:
@@ -123,12 +126,20 @@ def _written(tokens: Sequence[str], random: Random) -> str:
                 text += step * level
             elif depth and random.random() < 0.1:
                 text += random.choice(("\n", "\n   ", " # in\n\t", "\n# in\n\n"))
+            elif not depth and _breakable(before, word) and random.random() < 0.3:
+                text += random.choice(("\n", " # in\n", "\n# in\n\n")) + step * (level + 1)
             elif not _joinable(before, word) or random.random() < 0.5:
                 text += random.choice((" ", " ", "  ", "\t"))
             text += word
             depth += (word in ("(", "[", "{")) - (word in (")", "]", "}"))
             before = word
     return text
+
+
+def _breakable(left: str, right: str) -> bool:
+    """Returns whether a line may break between two tokens outside brackets."""
+    begins = right in _OPERATORS and left not in ("=", ":", "when", "where")
+    return begins or left in _OPERATORS
 
 
 def _joinable(left: str, right: str) -> bool:

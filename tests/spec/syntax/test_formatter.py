@@ -77,6 +77,15 @@ CASES = {
         "var x: T = f(\n    1,\n    [2,\n     3\n    ],\n    # remark\n    {\n        4}\n)\n"
         "var y: T = (a\n            or b\n           )\n",
     ),
+    "continuation lines": (
+        "action a(y in S) where y and\n  x == 1:\n  x = y\n        - 1  # a\n     # b\n\n\n\n"
+        "      -1\n  require p is\n     not A or\n      (a\n  ==b)\n  # c\n"
+        "property M: p\n     leads to q\ndef f: int =\n  -1\n",
+        "action a(y in S) where y and\n        x == 1:\n    x = y\n        - 1  # a\n"
+        "        # b\n\n"
+        "        - 1\n    require p is\n        not A or\n        (a\n         == b)\n    # c\n"
+        "property M: p\n    leads to q\ndef f: int =\n    -1\n",
+    ),
     "line ends and the end of the file": (
         "\ufeffconst N: int = 3\r\n\r\n# x\r\n",
         "const N: int = 3\n\n# x\n",

@@ -108,6 +108,52 @@ def test_layout_has_no_meaning_beyond_indentation(text: str) -> None:
     assert body(text) == "Call(f [a b])"
 
 
+CONTINUED = r"""
+invariant I: x is A ~ and q
+invariant I: x is A and ~ q
+invariant I:\n  x is A ~ and ~ q\n  r
+invariant I:\n  x ~ not in ~ (q) ~ or x ~ is ~ A
+invariant I:\n  x ~ is not A and (\nq)
+action a:\n  x = a ~ - b ~ - -c\n  y = 1
+action a(x in S) where x > 1 ~ and x < 3:\n  y = 1
+action a:\n  if a ~ or b not ~ in c:\n    y = 1\n  else:\n    y = 2
+action a:\n  x = if a ~ then b ~ else ~ c\n  y = 1
+def f: int =\n  - ~ x
+property P: a leads to ~ always b
+property P: a ~ leads to b
+property P:\n  a until ~ b\n  c implies ~ always d
+shows A when\n  -x < 1 ~ or not ~ a\n  b
+initially: forall a in S: a is B ~ iff a ~ is C
+"""
+"""Texts in which ``~`` is a place where a line may break."""
+
+
+@pytest.mark.parametrize("line_break", ["\n      ", "  # remark\r\n# remark\n\n       "])
+@pytest.mark.parametrize("text", CONTINUED.split("\n")[1:-1])
+def test_a_deeper_line_next_to_an_operator_continues_the_line(text: str, line_break: str) -> None:
+    text = text.replace("\\n", "\n")
+    assert tree(text.replace(" ~ ", line_break)) == tree(text.replace(" ~ ", " "))
+
+
+NOT_CONTINUED = r"""
+invariant I:\n  x is A\n  and q
+invariant I:\n  x is A and\n  q
+invariant I: x is A and\ninvariant J: q
+invariant I: x is A\nand q
+invariant I: x\n  not q
+action a:\n  x = 1\n    -= 2
+action a:\n  if a: x = 1\n    else: x = 2
+action a:\n  if a: x = 1\n    elif b: x = 2
+invariant I: x is A and\n  # remark
+invariant I:\n\tx is A and\n\t  q
+"""
+
+
+@pytest.mark.parametrize("text", NOT_CONTINUED.split("\n")[1:-1])
+def test_other_lines_do_not_continue(text: str) -> None:
+    assert problems(text.encode().decode("unicode_escape"))
+
+
 @pytest.mark.parametrize("text", ["", "\n", "# only a remark", "\ufeff", "  \n\t\n", "\r\n\r\n"])
 def test_nothing_is_an_empty_file(text: str) -> None:
     assert tree(text) == File(source(text), None, ())
