@@ -130,16 +130,16 @@ class Trace:
 
 @dataclass(frozen=True, slots=True)
 class FairTo:
-    """Explains why an infinite trace is fair to an action whose choices begin with ``choices``.
+    """Explains why an infinite trace satisfies a fairness constraint of the model. In a family of
+    constraints, this is the one for steps whose choices begin with ``choices``.
 
-    Either the step to position ``taken`` is a step of this action, or the action is disabled in the
-    state at position ``impossible``. For ``strong`` fairness, it must be disabled in every state of
-    the cycle.
+    Either the step to position ``taken`` is taken for the constraint, or the constraint is not
+    enabled in the state at position ``impossible``. With strong fairness, it must not be enabled in
+    any state of the cycle.
     """
 
-    action: int
+    constraint: int
     choices: tuple[Choice, ...]
-    strong: bool
     taken: int | None = None
     impossible: int | None = None
 

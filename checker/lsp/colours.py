@@ -32,6 +32,7 @@ _KINDS: dict[Kind, str] = {
     "channel": "interface",
     "role": "class",
     "action": "method",
+    "fairness": "function",
     "def": "function",
     "procedure": "method",
     "parameter": "parameter",

@@ -31,6 +31,7 @@ from fencepost.spec.elaborate.base.symbols import (
     ConstEntity,
     DefEntity,
     Entity,
+    FairnessEntity,
     Instance,
     MemberEntity,
     ModuleEntity,
@@ -62,6 +63,7 @@ KINDS: dict[Kind, lsp.CompletionItemKind] = {
     "channel": lsp.CompletionItemKind.Interface,
     "role": lsp.CompletionItemKind.Class,
     "action": lsp.CompletionItemKind.Method,
+    "fairness": lsp.CompletionItemKind.Property,
     "def": lsp.CompletionItemKind.Function,
     "procedure": lsp.CompletionItemKind.Function,
     "parameter": lsp.CompletionItemKind.Variable,
@@ -182,7 +184,9 @@ class _Scope:
             case syntax.CheckConst(path=path) if name in path:
                 yield from self._constants(path)
             case syntax.CheckProperties() | syntax.ExpectVerdict():
-                yield from self._properties()
+                yield from self._of_root(PropertyEntity)
+            case syntax.CheckWithout():
+                yield from self._of_root((FairnessEntity, ActionEntity, RoleEntity))
             case syntax.CheckEngine():
                 for engine in ENGINES:
                     yield _Item(engine, lsp.CompletionItemKind.Value)
@@ -225,7 +229,10 @@ class _Scope:
                     yield from self._entities({member.name: member for member in members[:1]}, None)
 
     def _entities(
-        self, names: dict[str, Entity], kind: type | None, fits: bool = False
+        self,
+        names: dict[str, Entity],
+        kind: type | tuple[type, ...] | None,
+        fits: bool = False,
     ) -> Iterator[_Item]:
         for text, entity in names.items():
             wanted = kind or _NO_PROPERTY
@@ -395,13 +402,14 @@ class _Scope:
                 yield from self._entities(names, ConstEntity)
                 yield from self._entities(names, ModuleEntity)
 
-    def _properties(self) -> Iterator[_Item]:
+    def _of_root(self, kind: type | tuple[type, ...]) -> Iterator[_Item]:
+        """Yields the entities of a kind that the root and its roles declare."""
         for instance in self.instances[:1]:
             for names in (instance.names, instance.imports):
-                yield from self._entities(names, PropertyEntity)
+                yield from self._entities(names, kind)
                 for entity in names.values():
                     if isinstance(entity, RoleEntity):
-                        yield from self._entities(entity.names, PropertyEntity)
+                        yield from self._entities(entity.names, kind)
 
     def _expected(self, parent: syntax.Node | None, name: syntax.Node) -> Iterator[_Item]:
         """Yields the members of the expected type, which the context determines: for example, the

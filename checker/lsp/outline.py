@@ -26,6 +26,7 @@ SYMBOLS: dict[Kind, lsp.SymbolKind] = {
     "channel": lsp.SymbolKind.Interface,
     "role": lsp.SymbolKind.Class,
     "action": lsp.SymbolKind.Method,
+    "fairness": lsp.SymbolKind.Property,
     "def": lsp.SymbolKind.Function,
     "procedure": lsp.SymbolKind.Function,
     "property": lsp.SymbolKind.Property,

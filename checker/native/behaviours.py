@@ -6,6 +6,7 @@ The lasso is the same as that of `temporal.decide`.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Sequence
 from functools import cached_property
 
@@ -13,34 +14,59 @@ import numpy as np
 
 from fencepost.checker.layout import Layout
 from fencepost.checker.native.explorer import Explorer
-from fencepost.checker.native.graph import Rows, StateGraph, Units
+from fencepost.checker.native.graph import Ids, Rows, StateGraph, Units
 from fencepost.checker.native.lassos import Candidate, Source
-from fencepost.checker.native.product import Product
+from fencepost.checker.native.machine.memory import Memory
+from fencepost.checker.native.product import Product, column
 from fencepost.checker.native.streett import Flags
 from fencepost.checker.search.deciding import Decision
 from fencepost.checker.temporal.automaton import violating
 from fencepost.checker.temporal.lasso import Lasso
-from fencepost.checker.temporal.units import most_units
+from fencepost.checker.temporal.units import (
+    distinguishing_choices,
+    labels_of,
+    most_labels,
+    most_units,
+)
 from fencepost.spec.core.ir import Model
+from fencepost.spec.records import replace
 
 
-def units_of(model: Model) -> Units:
-    """Returns the fairness units of a model, numbered as in machine code. An action with `each` has
-    a unit for every value.
+def units_of(model: Model, memory: Memory) -> Units:
+    """Returns the fairness units of a model and the labels of steps, numbered as in machine code. A
+    constraint with `each` has a unit for every value. Raises `Exhausted`.
     """
-    first: list[int] = []
-    several: list[bool] = []
+    starts: list[int] = []
     strong: set[int] = set()
     count = 0
-    for number, action in enumerate(model.actions):
-        fairness = action.fairness
-        first.append(0 if fairness is None else count + 1)
-        several.append(fairness is not None and fairness.choices > 0)
-        if fairness is not None:
-            more = most_units(model, number)
-            strong.update(range(count, count + more) if fairness.strong else ())
-            count += more
-    return Units(first, several, count, frozenset(strong))
+    for fairness in model.fairness:
+        starts.append(count)
+        more = most_units(model, fairness)
+        strong.update(range(count, count + more) if fairness.strong else ())
+        count += more
+    first: list[int] = []
+    several: list[bool] = []
+    served: list[tuple[int, ...]] = [()]
+    for number in range(len(model.actions)):
+        labels = most_labels(model, number)
+        first.append(len(served) if labels else 0)
+        several.append(bool(distinguishing_choices(model, number)))
+        served += labels_of(model, number, starts) if labels else ()
+    conditions = [item for item in model.fairness if item.condition is not None]
+    units = Units(first, several, count, frozenset(strong))
+    if not conditions and served[1:] == [(unit,) for unit in range(count)]:
+        return units
+    memory.afford(8 * units.width * len(served))
+    restricted = [
+        (
+            item.condition,
+            units.words(unit for unit in range(count) if bisect_right(starts, unit) - 1 == number),
+        )
+        for number, item in enumerate(model.fairness)
+        if item.condition is not None
+    ]
+    table = np.array([units.words(some) for some in served], np.uint64)
+    return replace(units, served=table, conditions=restricted)
 
 
 class Behaviours:
@@ -64,7 +90,7 @@ class Behaviours:
         self.decision = decision
         decision.enter("graph")
         self.graph = StateGraph(explorer, explorer.memory, layout.words, levels)
-        self.units = units_of(self.model)
+        self.units = units_of(self.model, self.graph.memory)
         self._properties = properties
         self._products: dict[int, list[Product]] = {}
         self.graph.memory.afford(self.graph.states)
@@ -78,7 +104,11 @@ class Behaviours:
         for number in self._properties:
             self._products_of(number)
         self.decision.enter("graph")
-        return Rows(self.graph, self.units, self._wanted)
+        return Rows(self.graph, self.units, self._wanted, predicates=self._truths)
+
+    def _truths(self, states: Ids, predicate: int) -> Flags:
+        """Returns which of some states satisfy a predicate."""
+        return column(self._labels, states, self._places[predicate])
 
     def violation(self, property: int) -> Lasso | None:
         """Returns the lasso that violates a property, or None if every behaviour satisfies it.

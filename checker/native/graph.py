@@ -28,6 +28,7 @@ from fencepost.spec.records import dataclass
 Words: TypeAlias = npt.NDArray[np.uint64]
 Ids: TypeAlias = npt.NDArray[np.int64]
 Numbers: TypeAlias = npt.NDArray[np.int32]
+Labels: TypeAlias = npt.NDArray[np.uint16]
 
 _T = TypeVar("_T")
 
@@ -43,29 +44,43 @@ CHOOSE_BYTES, GATHER_BYTES = 10, 26
 """The memory in bytes per state while some states are selected, and per target while targets are
 gathered.
 """
+CONDITION_BYTES = 24
+"""The memory in bytes per state while the condition of a fairness constraint is applied."""
 NARROW_BITS = 32
-"""A step takes four bytes if the numbers of its target and its unit together fit into this many
+"""A step takes four bytes if the number of its target and its label together fit into this many
 bits.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Units:
-    """The fairness units. ``first`` holds the first unit of each action, numbered from 1, or 0 if
-    the action has no unit. ``several`` tells whether an action has a unit for each instance or
-    first choice. ``count`` is the number of units. ``strong`` holds the strongly fair units,
-    numbered from 0.
+    """The fairness units, numbered from 0, and the labels of steps, numbered from 1. The label of a
+    step tells for which units it counts; label 0 is for none.
+
+    ``first`` holds the first label of each action, or 0 if no unit covers its steps. ``several``
+    tells whether the label also depends on the first choices of a step. ``count`` is the number of
+    units, and ``strong`` holds the strongly fair ones. ``served`` has the bits of the units for
+    each label, from 0 on; it is None if label N serves unit N - 1, without a condition. Each of
+    ``conditions`` is the number of a predicate, and the bits of the units that it restricts: a step
+    counts for them only if it starts in a state that satisfies the predicate.
     """
 
     first: Sequence[int]
     several: Sequence[bool]
     count: int
     strong: frozenset[int]
+    served: Words | None = None
+    conditions: Sequence[tuple[int, Words]] = ()
+
+    @property
+    def labels(self) -> int:
+        """The number of labels without label 0."""
+        return self.count if self.served is None else len(self.served) - 1
 
     @property
     def width(self) -> int:
         """The number of words with a bit for each unit."""
-        return max(1, -(-self.count // 64))
+        return width_of(self.count)
 
     def bits(self, strong: bool) -> Words:
         """Returns words with the bits of the strong units, or of the other units."""
@@ -77,6 +92,35 @@ class Units:
         for unit in units:
             bits[unit // 64] |= np.uint64(1 << unit % 64)
         return bits
+
+    def serve(
+        self, labels: Labels, sources: Ids, possible: Words, wanted: Words
+    ) -> npt.NDArray[np.bool_]:
+        """Returns which of some steps from states ``sources`` count for a ``wanted`` unit.
+        ``possible`` holds the units that are possible in each state.
+        """
+        if self.served is None:
+            flags = np.zeros(self.count + 1, np.bool_)
+            flags[[unit + 1 for unit in units_in(wanted)]] = True
+            return flags[labels]
+        bits = self.served[labels] & possible[sources] & wanted
+        counting: npt.NDArray[np.bool_] = (bits != 0).any(axis=1)
+        return counting
+
+
+def width_of(count: int) -> int:
+    """Returns the number of words with a bit for each of ``count`` units."""
+    return max(1, -(-count // 64))
+
+
+def units_in(bits: Words) -> frozenset[int]:
+    """Returns the numbers of the units whose bits are set."""
+    return frozenset(
+        64 * part + bit
+        for part, word in enumerate(bits.tolist())
+        for bit in range(word.bit_length())
+        if word >> bit & 1
+    )
 
 
 class StateGraph:
@@ -234,7 +278,8 @@ class StateGraph:
 
 class Rows:
     """The steps from states to (at least) the ``wanted`` states, computed on demand. ``collect``
-    selects the steps that count for their units.
+    selects the steps that count for their units. ``predicates`` returns which of some states
+    satisfy a predicate with a given number.
 
     ``possible`` has a bit for each state and unit. The bits of a state are valid once its steps
     have been computed. Raises `Exhausted`.
@@ -246,6 +291,7 @@ class Rows:
         units: Units,
         wanted: npt.NDArray[np.bool_],
         collect: int = COLLECT_FAIR,
+        predicates: Callable[[Ids, int], npt.NDArray[np.bool_]] | None = None,
     ) -> None:
         graph.number(wanted)
         self.wanted = int(wanted.sum())
@@ -253,21 +299,26 @@ class Rows:
         self._graph = graph
         self._explorer = graph.explorer
         self._width = units.width
+        self._conditions = units.conditions
+        self._predicates = predicates
         self.possible = graph.zeros(units.width)
         self._counts = graph.zeros(1)
         self._starts = graph.zeros(1)
         graph.memory.afford(graph.states)
         self._made = np.zeros(graph.states, np.bool_)
         shift = max(1, graph.states.bit_length())
-        narrow = shift + units.count.bit_length() <= NARROW_BITS
+        narrow = shift + units.labels.bit_length() <= NARROW_BITS
         self.step_bytes = 4 if narrow else 8
         workers = self._explorer.workers
         self._bases = (ctypes.c_uint64 * len(workers))()
         table = [number for pair in zip(units.first, units.several, strict=True) for number in pair]
         self._units = (ctypes.c_uint64 * max(1, len(table)))(*table)
+        self._served = units.served
         self._rooms = [_Room(graph.memory, worker, self._moved) for worker in workers]
         for worker in workers:
-            worker.put(Word.UNITS, ctypes.addressof(self._units))
+            worker.put(Word.LABELS, ctypes.addressof(self._units))
+            worker.put(Word.SERVED, 0 if units.served is None else units.served.ctypes.data)
+            worker.put(Word.SERVED_WIDTH, units.width)
             worker.put(Word.ROWS, self._starts.ctypes.data)
             worker.put(Word.ROW_COUNTS, self._counts.ctypes.data)
             worker.put(Word.ROW_BASES, ctypes.addressof(self._bases))
@@ -327,6 +378,11 @@ class Rows:
             for worker in workers:
                 worker.put(Word.COLLECTS, 0)
                 worker.aim(0, 0)
+        for predicate, restricted in self._conditions:
+            assert self._predicates is not None
+            self._graph.memory.afford(CONDITION_BYTES * len(states))
+            # This also corrects the steps, since a step counts only for units that are possible.
+            self.possible[states[~self._predicates(states, predicate)]] &= ~restricted
         return self.count(states)
 
     # ------------------------------------------------------------ along the steps
@@ -358,29 +414,29 @@ class Rows:
 
     def inside(
         self, states: Ids, places: Numbers, advance: Callable[[int], None] = lambda _: None
-    ) -> tuple[Numbers, Numbers, npt.NDArray[np.uint16]]:
+    ) -> tuple[Numbers, Numbers, Labels]:
         """Returns the steps from ``states`` to states whose entry in ``places`` is not negative, as
         three arrays: the position of the source in ``states``, the entry of the target, and the
-        unit, numbered from 1 (0: none). Calls ``advance`` with the number of states that have been
+        label. Calls ``advance`` with the number of states that have been
         finished since the last call.
         """
         sources: list[Numbers] = []
         targets: list[Numbers] = []
-        units: list[npt.NDArray[np.uint16]] = []
+        labels: list[Labels] = []
         for part in self._parts(states):
             some = states[part]
             size = self.count(some)
             positions, reached = np.empty(size, np.int32), np.empty(size, np.int32)
-            counted_units = np.empty(size, np.uint16)
-            count = self._call("inside", some, places, positions, reached, counted_units)
+            read_labels = np.empty(size, np.uint16)
+            count = self._call("inside", some, places, positions, reached, read_labels)
             sources.append(positions[:count] + np.int32(part.start))
             targets.append(reached[:count].copy())
-            units.append(counted_units[:count].copy())
+            labels.append(read_labels[:count].copy())
             advance(len(some))
         return (
             np.concatenate([np.zeros(0, np.int32), *sources]),
             np.concatenate([np.zeros(0, np.int32), *targets]),
-            np.concatenate([np.zeros(0, np.uint16), *units]),
+            np.concatenate([np.zeros(0, np.uint16), *labels]),
         )
 
     def _parts(self, states: Ids) -> Iterator[slice]:

@@ -14,9 +14,17 @@ from typing import TypeAlias
 import numpy as np
 
 from fencepost.checker.layout import Layout
-from fencepost.checker.native.graph import Ids, Numbers, Rows, StateGraph, Units, Words
+from fencepost.checker.native.graph import (
+    Ids,
+    Numbers,
+    Rows,
+    StateGraph,
+    Units,
+    Words,
+    units_in,
+)
 from fencepost.checker.native.product import COLUMN_BYTES, Product, Round
-from fencepost.checker.native.streett import Fair, Flags, filled
+from fencepost.checker.native.streett import Fair, filled
 from fencepost.checker.temporal.decide import unrepeated
 from fencepost.checker.temporal.lasso import Lasso
 from fencepost.checker.temporal.paths import Obligations
@@ -238,13 +246,7 @@ class _Component:
 
     def possible(self, state: int) -> frozenset[int]:
         """Returns the units that have a possible step in a state."""
-        bits = self._of.rows.possible[state].tolist()
-        return frozenset(
-            64 * part + bit
-            for part, word in enumerate(bits)
-            for bit in range(word.bit_length())
-            if word >> bit & 1
-        )
+        return units_in(self._of.rows.possible[state])
 
     def conditions(self, state: int) -> tuple[frozenset[int], frozenset[int]]:
         """Returns the acceptance conditions that a state requires, and those that it meets."""
@@ -256,15 +258,19 @@ class _Component:
 
     def counts(self, before: Spot, after: Spot) -> frozenset[int]:
         """Returns the units that a step between two pairs serves."""
-        _, targets, units = self._of.rows.inside(np.array([before[0]], np.int64), self._places)
-        return frozenset((units[(targets == after[0]) & (units > 0)] - 1).tolist())
+        units, rows = self._of.units, self._of.rows
+        _, targets, labels = rows.inside(np.array([before[0]], np.int64), self._places)
+        labels = labels[(targets == after[0]) & (labels > 0)]
+        if units.served is None:
+            return frozenset((labels - 1).tolist())
+        served = np.bitwise_or.reduce(units.served[labels], axis=0)
+        return units_in(served & rows.possible[before[0]])
 
     def nearest(self, start: Spot, owed: Obligations[int]) -> Sequence[Spot]:
         """Returns the shortest path from ``start`` (excluded) to a pair or a step that meets one of
         the obligations in ``owed``.
         """
-        wanted = np.zeros(self._of.units.count + 1, np.bool_)
-        wanted[[unit + 1 for unit in owed.weak | owed.strong]] = True
+        wanted = self._of.units.words(owed.weak | owed.strong)
         layers = self._layers(start)
         step: tuple[Spot, Spot] | None = None
         with closing(self._spread(start)) as spread:
@@ -328,10 +334,10 @@ class _Component:
         return bits
 
     def _step(
-        self, pairs: Round, wanted: Flags | None, target: Spot | None = None
+        self, pairs: Round, wanted: Words | None, target: Spot | None = None
     ) -> tuple[Spot, Spot] | None:
         """Returns the least step from a layer that counts for a ``wanted`` unit, or that leads to
-        ``target`` if this is given. Steps are ordered by their target pair, then by their source
+        ``target`` if this is not None. Steps are ordered by their target pair, then by their source
         pair. Returns None if there is no such step.
         """
         product = self._product
@@ -339,10 +345,13 @@ class _Component:
         only = None if target is None else product.mask([target[1]])
         for begin in range(0, len(pairs.states), BATCH):
             part = slice(begin, begin + BATCH)
-            leaving, reaching, units = self._of.rows.inside(pairs.states[part], self._places)
-            kept = units > 0 if wanted is None else wanted[units]
+            leaving, reaching, labels = self._of.rows.inside(pairs.states[part], self._places)
             if target is not None:
                 kept = reaching == target[0]
+            else:
+                assert wanted is not None
+                states, possible = pairs.states[part][leaving], self._of.rows.possible
+                kept = self._of.units.serve(labels, states, possible, wanted)
             leaving, reaching = leaving[kept], reaching[kept]
             bits = product.onward(pairs.bits[part][leaving]) & self._marks[reaching]
             if only is not None:

@@ -320,7 +320,10 @@ class Product:
         """
         flags = len(self._conditional) + 4 * len(self.automaton.conditions)
         self.graph.memory.afford((COLUMN_BYTES + 8 + flags) * len(states) if flags else 0)
-        values = {number: [self._column(states, number)] for number in self._conditional}
+        values = {
+            number: [column(self._labels, states, self._places[number])]
+            for number in self._conditional
+        }
 
         def true(formula: Formula) -> Flags:
             row: Flags = holds(formula, values, 1, 0, _FLAGS)[0]
@@ -331,13 +334,6 @@ class Product:
             (~true(condition.stays), true(condition.meets))
             for condition in self.automaton.conditions
         ]
-
-    def _column(self, states: Ids, predicate: int) -> Flags:
-        """Returns the values of a predicate in some states."""
-        position = self._places[predicate]
-        column = self._labels[states, position // 64] >> np.uint64(position % 64)
-        truth: Flags = (column & np.uint64(1)) != 0
-        return truth
 
     def _settling(self, states: Ids) -> Ids:
         """Returns the states that may lie on an accepting cycle. States that require a condition
@@ -403,13 +399,13 @@ class Product:
         pairs.
         """
         memory, steps = self.graph.memory, self._between(rows, states)
-        leaving, reaching, units = steps.sources, steps.targets, steps.units
+        leaving, reaching, labels = steps.sources, steps.targets, steps.labels
         self.decision.enter("components")
         # A cycle of pairs projects to a cycle of states, so only steps within components are kept.
         _, of_state = components(memory, len(states), leaving, reaching)
         memory.afford(COLLECT_BYTES * len(leaving))
         kept = of_state[leaving] == of_state[reaching]
-        leaving, reaching, units = leaving[kept], reaching[kept], units[kept]
+        leaving, reaching, labels = leaving[kept], reaching[kept], labels[kept]
         vertex: dict[int, Numbers] = {}
         count = 0
         owners: list[Ids] = []
@@ -430,7 +426,7 @@ class Product:
         for node, mine in zip(group, owners, strict=True):
             memory.afford(ORDER_BYTES * len(leaving))
             out = np.flatnonzero(vertex[node][leaving] >= 0)
-            sources, reached_here, counted = vertex[node][leaving[out]], reaching[out], units[out]
+            sources, reached_here, own = vertex[node][leaving[out]], reaching[out], labels[out]
             here: list[Steps] = []
             for after in self.nodes[node].successors:
                 if after not in vertex:
@@ -439,7 +435,7 @@ class Product:
                 memory.afford(ORDER_BYTES * fresh + COLLECT_BYTES // 2 * size)
                 other = vertex[after][reached_here]
                 kept = other >= 0
-                here.append(Steps(sources[kept], other[kept], counted[kept]))
+                here.append(Steps(sources[kept], other[kept], own[kept]))
                 if after != node:
                     other = vertex[after][mine]
                     kept = other >= 0
@@ -449,6 +445,13 @@ class Product:
             parts.append(Steps.joined(here).ordered() if len(here) > 1 else here[0])
         every = Steps.joined(parts)
         return Part(states[np.concatenate(owners)], nodes, lingers[nodes], every)
+
+
+def column(labels: Words, states: Ids, position: int) -> Flags:
+    """Returns one bit of the labels of some states, such as the values of a predicate."""
+    bits = labels[states, position // 64] >> np.uint64(position % 64)
+    truth: Flags = (bits & np.uint64(1)) != 0
+    return truth
 
 
 def bit_words(bits: int, width: int) -> Words:

@@ -14,8 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fencepost.checker.native.components import components
-from fencepost.checker.native.graph import Ids, Numbers, Rows, StateGraph, Units, Words
-from fencepost.checker.native.machine.memory import Memory
+from fencepost.checker.native.graph import Ids, Labels, Numbers, Rows, StateGraph, Units, Words
 from fencepost.checker.search.deciding import Decision
 from fencepost.checker.temporal.automaton import Automaton
 from fencepost.spec.records import dataclass
@@ -44,13 +43,13 @@ class Fair:
 
 @dataclass(frozen=True, slots=True)
 class Steps:
-    """Steps between pairs, sorted by source. ``sources`` and ``targets`` are positions of pairs.
-    Units are numbered from 1 (0: none).
+    """Steps between pairs, sorted by source. ``sources`` and ``targets`` are positions of pairs,
+    and ``labels`` tell for which units the steps count (see `graph.Units`).
     """
 
     sources: Numbers
     targets: Numbers
-    units: npt.NDArray[np.uint16]
+    labels: Labels
 
     @classmethod
     def joined(cls, several: Sequence[Steps]) -> Steps:
@@ -61,13 +60,13 @@ class Steps:
         return cls(
             np.concatenate([np.zeros(0, np.int32), *(part.sources for part in parts)]),
             np.concatenate([np.zeros(0, np.int32), *(part.targets for part in parts)]),
-            np.concatenate([np.zeros(0, np.uint16), *(part.units for part in parts)]),
+            np.concatenate([np.zeros(0, np.uint16), *(part.labels for part in parts)]),
         )
 
     def ordered(self) -> Steps:
         """Returns the same steps, sorted by source."""
         order = np.argsort(self.sources, kind="stable")
-        return Steps(self.sources[order], self.targets[order], self.units[order])
+        return Steps(self.sources[order], self.targets[order], self.labels[order])
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +86,7 @@ class Part:
         steps = self.steps
         inside = kept[steps.sources] & kept[steps.targets]
         left = Steps(
-            renamed[steps.sources[inside]], renamed[steps.targets[inside]], steps.units[inside]
+            renamed[steps.sources[inside]], renamed[steps.targets[inside]], steps.labels[inside]
         )
         return Part(self.states[kept], self.nodes[kept], self.lingers[kept], left)
 
@@ -109,6 +108,7 @@ class Streett:
         self._decision = decision
         self._automaton = automaton
         self._possible = rows.possible
+        self._served = units.served
         self._strong, self._weak = units.bits(True), units.bits(False)
 
     def fair(self, part: Part) -> Iterator[Fair]:
@@ -139,12 +139,11 @@ class Streett:
             memory.afford(INSIDE_BYTES * int(np.count_nonzero(inside)) + pair_bytes)
             component = number[of_pair[within]]
             possible = self._possible[part.states[within]]
-            taken = _taken(
-                memory,
+            taken = self._taken(
                 number[of_pair[steps.sources[inside]]],
-                steps.units[inside],
+                part.states[steps.sources[inside]],
+                steps.labels[inside],
                 int(good.sum()),
-                self._possible.shape[1],
             )
             memory.afford(pair_bytes)
             always, ever = _gathered(component, possible, len(taken))
@@ -187,20 +186,25 @@ class Streett:
                 good &= keeps
         return good
 
-
-def _taken(
-    memory: Memory, component: Numbers, units: npt.NDArray[np.uint16], count: int, width: int
-) -> Words:
-    """Returns, for each component, the bits of the units that a step within the component
-    serves.
-    """
-    counts = units > 0
-    memory.afford(UNIT_BYTES * int(np.count_nonzero(counts)) + 8 * count * width)
-    unit = units[counts].astype(np.int64) - 1
-    bits_of = np.zeros(count * width, np.uint64)
-    bit = np.uint64(1) << (unit % 64).astype(np.uint64)
-    np.bitwise_or.at(bits_of, component[counts].astype(np.int64) * width + unit // 64, bit)
-    return bits_of.reshape(count, width)
+    def _taken(self, component: Numbers, sources: Ids, labels: Labels, count: int) -> Words:
+        """Returns, for each component, the bits of the units that a step within the component
+        serves.
+        """
+        memory, width = self._graph.memory, self._possible.shape[1]
+        counts = labels > 0
+        memory.afford(UNIT_BYTES * int(np.count_nonzero(counts)) + 8 * count * width)
+        bits_of = np.zeros(count * width, np.uint64)
+        first = component[counts].astype(np.int64) * width
+        if self._served is None:
+            unit = labels[counts].astype(np.int64) - 1
+            bit = np.uint64(1) << (unit % 64).astype(np.uint64)
+            np.bitwise_or.at(bits_of, first + unit // 64, bit)
+            return bits_of.reshape(count, width)
+        labels, sources = labels[counts], sources[counts]
+        for part in range(width):
+            bits = self._served[labels, part] & self._possible[sources, part]
+            np.bitwise_or.at(bits_of, first + part, bits)
+        return bits_of.reshape(count, width)
 
 
 def _gathered(component: Numbers, possible: Words, count: int) -> tuple[Words, Words]:

@@ -16,7 +16,7 @@ from fencepost.checker.request import Translation
 from fencepost.checker.run.words import expected, plural
 from fencepost.checker.temporal.verdict import expanded_levels
 from fencepost.spec.core import types
-from fencepost.spec.core.ir import Action, Model
+from fencepost.spec.core.ir import Fairness, Model
 from fencepost.spec.core.spelling import show
 from fencepost.spec.elaborate.claims.program import Check, Program
 from fencepost.spec.syntax import nodes as syntax
@@ -42,7 +42,9 @@ def write_info(page: Page, program: Program, model: Model, reached: Outcome | No
     if reached is not None:
         write_reached(page, reached)
     _variables(page, model, bits)
-    _section(page, "actions", [_owed(a) + a.name + _kind(a.kind) for a in model.actions])
+    fair, actions = _prefixes(model), enumerate(model.actions)
+    _section(page, "actions", [fair.get(n, "") + a.name + _kind(a.kind) for n, a in actions])
+    _section(page, "fairness", [f"{_fair(f)} {f.label}" for f in model.fairness if f.group])
     _section(page, "properties", [p.title for p in model.properties if not p.kind.is_part])
     constants = [f"{c.path} = {show(c.value, c.type)}" for c in model.constants]
     _section(page, "constants", constants)
@@ -93,14 +95,17 @@ def write_translation(page: Page, engine: str, translation: Translation | str) -
     page.line(f"  better code   {better}, for a search that lasts")
 
 
-def _owed(action: Action) -> str:
-    """Returns a prefix such as ``strongly fair `` for an action with a fairness constraint,
-    otherwise "".
-    """
-    if action.fairness is None:
-        return ""
-    each = "each " if action.fairness.each else ""
-    return f"strongly fair {each}" if action.fairness.strong else f"fair {each}"
+def _prefixes(model: Model) -> dict[int, str]:
+    """Returns a prefix such as ``strongly fair `` for each action that is declared as fair."""
+    return {
+        item.members[0].action: f"{_fair(item)} each " if item.each else f"{_fair(item)} "
+        for item in model.fairness
+        if not item.group
+    }
+
+
+def _fair(fairness: Fairness) -> str:
+    return "strongly fair" if fairness.strong else "fair"
 
 
 def _packed(kind: types.Type) -> int:

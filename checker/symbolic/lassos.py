@@ -16,7 +16,13 @@ from fencepost.checker.symbolic.terms import Truth
 from fencepost.checker.symbolic.values import Tree, V
 from fencepost.checker.temporal.lasso import Logic, holds
 from fencepost.checker.temporal.seen import unchanged
-from fencepost.checker.temporal.units import MAX_UNITS, Unit, most_units, units_of
+from fencepost.checker.temporal.units import (
+    MAX_UNITS,
+    Unit,
+    most_units,
+    part_choices,
+    units_of,
+)
 from fencepost.spec.core.formulas import predicates
 from fencepost.spec.core.ir import Expr
 from fencepost.spec.records import dataclass
@@ -45,10 +51,12 @@ class Lassos:
     """The lassos of a model. Raises `Unsupported` for fairness that cannot be expressed."""
 
     formulas: Formulas
-    _units: dict[Unit, list[tuple[Choice, ...]]] = field(
-        default_factory=dict[Unit, "list[tuple[Choice, ...]]"]
+    _units: dict[Unit, list[tuple[int, tuple[Choice, ...]]]] = field(
+        default_factory=dict[Unit, "list[tuple[int, tuple[Choice, ...]]]"]
     )
-    """The units of fairness, each with the vectors of choices that belong to it."""
+    """The units of fairness, each with the actions and the vectors of first choices that belong to
+    it.
+    """
     _unseen: Expr = field(init=False)
     """The condition that a step changes nothing but ghosts."""
     _moves: dict[int, _Moves] = field(default_factory=dict[int, _Moves])
@@ -57,13 +65,14 @@ class Lassos:
 
     def __post_init__(self) -> None:
         model = self.formulas.model
-        for number, action in enumerate(model.actions):
-            if action.fairness is not None:
-                if most_units(model, number) > MAX_UNITS:
-                    many = f"`each` may have more than {MAX_UNITS:,} units"
-                    raise Unsupported(many, action.span)
-                for unit, choices in units_of(model, number):
-                    self._units.setdefault(unit, []).append(choices)
+        for number, fairness in enumerate(model.fairness):
+            if most_units(model, fairness) > MAX_UNITS:
+                many = f"`each` may have more than {MAX_UNITS:,} units"
+                raise Unsupported(many, fairness.span)
+            for unit, choices in units_of(model, number):
+                steps = ((part.action, choices or part_choices(model, part))
+                         for part in fairness.members)  # fmt: skip
+                self._units.setdefault(unit, []).extend(steps)
         self._unseen = unchanged(model)
 
     def ways(
@@ -117,8 +126,7 @@ class Lassos:
         model, positions = self.formulas.model, range(loop, len(levels) - 1)
         facts: list[Truth] = []
         for unit in self._units:
-            fairness = model.actions[unit.action].fairness
-            assert fairness is not None
+            fairness = model.fairness[unit.constraint]
             counted = [self._counts(levels, position, unit) for position in positions]
             idle = [
                 terms.negation(self._at(levels, position).possible(unit)) for position in positions
@@ -145,20 +153,22 @@ class Lassos:
 
     def _at(self, levels: Sequence[Level], position: int) -> _Moves:
         if position not in self._moves:
-            self._moves[position] = self._possible(levels[position])
+            self._moves[position] = self._possible(position, levels[position])
         return self._moves[position]
 
-    def _possible(self, level: Level) -> _Moves:
+    def _possible(self, position: int, level: Level) -> _Moves:
         steps_of: dict[Unit, list[tuple[Truth, Sequence[Tree]]]] = {}
-        for unit, choice_vectors in self._units.items():
+        for unit, covered in self._units.items():
             steps = steps_of[unit] = []
-            for choices in choice_vectors:
+            condition = self.formulas.model.fairness[unit.constraint].condition
+            holds = True if condition is None else self._truth(condition, position, level)
+            for action, choices in covered:
                 choice_values = [
                     V(choice.type, values.tree_of(choice.type, choice.value)) for choice in choices
                 ]
-                for step in self.formulas.tried(level, unit.action, choice_values):
+                for step in self.formulas.tried(level, action, choice_values):
                     unseen = self.formulas.relation(self._unseen, level, step.store)
-                    path = terms.both(step.path, terms.negation(unseen))
+                    path = terms.both(holds, step.path, terms.negation(unseen))
                     if path is not False:
                         steps.append((path, step.store))
         return _Moves(steps_of)

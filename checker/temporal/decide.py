@@ -176,8 +176,7 @@ class _Search:
         return self.graph.possible[state]
 
     def strong(self, unit: Unit) -> bool:
-        fairness = self.graph.model.actions[unit.action].fairness
-        return fairness is not None and fairness.strong
+        return self.graph.model.fairness[unit.constraint].strong
 
     def fair(self, part: frozenset[Pair]) -> Iterator[frozenset[Pair]]:
         """Yields the largest sets of pairs within a component in which a behaviour can cycle

@@ -220,10 +220,10 @@ def reasons(runner: Runner, lasso: Lasso) -> dict[Unit, Reason | None]:
     for state in lasso.states:
         if state not in leads:
             to = leads[state] = {}
-            for after, unit, choices in steps(runner, seen, state):
-                if unit is not None:
+            for after, units, choices in steps(runner, seen, state):
+                to.setdefault(after, set()).update(units)
+                for unit in units:
                     chosen.setdefault(unit, choices)
-                    to.setdefault(after, set()).add(unit)
     possible = {state: {unit for units in to.values() for unit in units}
                 for state, to in leads.items()}  # fmt: skip
     first = len(lasso.stem) - 1
@@ -231,8 +231,7 @@ def reasons(runner: Runner, lasso: Lasso) -> dict[Unit, Reason | None]:
     reason_of: dict[Unit, Reason | None] = {}
     declared = dict(declared_units(model))
     for unit in sorted({*declared, *chosen}):
-        fairness = model.actions[unit.action].fairness
-        assert fairness is not None
+        fairness = model.fairness[unit.constraint]
         choices = declared[unit] if unit in declared else chosen[unit][: fairness.choices]
         taken = [
             first + 1 + index

@@ -149,11 +149,8 @@ def finding(runner: Runner, number: int, lasso: Lasso) -> Finding:
     lasso, model = lasso.rotated(), runner.model
     fair: list[FairTo] = []
     for unit, reason in reasons(runner, lasso).items():
-        fairness = model.actions[unit.action].fairness
-        assert fairness is not None
         assert reason is not None, f"{unit}: the lasso is not fair"
-        strong, taken, impossible = fairness.strong, reason.taken, reason.impossible
-        fair.append(FairTo(unit.action, reason.choices, strong, taken, impossible))
+        fair.append(FairTo(unit.constraint, reason.choices, reason.taken, reason.impossible))
     formula = model.properties[number].formula
     assert formula is not None
     why = blame(runner, formula, lasso)

@@ -9,15 +9,22 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import assert_never
 
-from fencepost.checker.temporal.units import MAX_UNITS, chosen_type, first_choices, most_units
+from fencepost.checker.temporal.units import (
+    MAX_UNITS,
+    chosen_type,
+    family_choices,
+    most_units,
+    part_choices,
+)
 from fencepost.checker.tla.collections import elements
+from fencepost.checker.tla.expressions import expression
 from fencepost.checker.tla.scope import Scope
 from fencepost.checker.tla.simplify import call, conjoined, either, implied, opposite
 from fencepost.checker.tla.tree import TRUE, Expr, Infix, Name, Prefix, Quantified
-from fencepost.checker.tla.values import NotExported, universe
+from fencepost.checker.tla.values import NotExported, literal, universe
 from fencepost.spec.core import formulas, types
 from fencepost.spec.core.formulas import Formula
-from fencepost.spec.core.ir import Model
+from fencepost.spec.core.ir import Fairness, Model
 from fencepost.spec.core.traverse import variables_read
 from fencepost.spec.core.types import has_ghost
 from fencepost.spec.text.source import Span
@@ -75,21 +82,14 @@ def formula(source: Formula, predicate: Callable[[int], Expr]) -> Expr:
 
 def refuse_foreign(model: Model, span: Span | None, still: bool) -> None:
     """Raises `NotExported` for a model whose behaviours would have another meaning in TLA+."""
-    for number, action in enumerate(model.actions):
-        if action.fairness is None or not action.fairness.each:
-            continue
-        picks = first_choices(model, number)
-        if any(has_ghost(chosen_type(pick)) for pick in picks):
-            raise NotExported("`each` of messages with ghost fields", action.span)
-        if most_units(model, number) > MAX_UNITS:
-            raise NotExported(f"`each` with more than {MAX_UNITS:,} units", action.span)
-    strong = [
-        n
-        for n, fair_action in enumerate(model.actions)
-        if fair_action.fairness and fair_action.fairness.strong
-    ]
-    if sum(most_units(model, number) for number in strong) > MAX_STRONG:
-        span = model.actions[strong[-1]].span
+    for fairness in model.fairness:
+        if any(has_ghost(chosen_type(pick)) for pick in family_choices(model, fairness)):
+            raise NotExported("`each` of messages with ghost fields", fairness.span)
+        if fairness.each and most_units(model, fairness) > MAX_UNITS:
+            raise NotExported(f"`each` with more than {MAX_UNITS:,} units", fairness.span)
+    strong = [fairness for fairness in model.fairness if fairness.strong]
+    if sum(most_units(model, fairness) for fairness in strong) > MAX_STRONG:
+        span = strong[-1].span
         raise NotExported(f"more than {MAX_STRONG} strongly fair units", span)
     for prop in model.properties:
         if prop.kind.bounds_search:
@@ -99,25 +99,36 @@ def refuse_foreign(model: Model, span: Span | None, still: bool) -> None:
 
 
 def owed(
-    scope: Scope, model: Model, number: int, step: Callable[[Sequence[Expr]], Expr], counting: str
+    scope: Scope,
+    model: Model,
+    fairness: Fairness,
+    step: Callable[[int, Sequence[Expr]], Expr],
+    counting: str,
 ) -> Expr:
-    """Translates the fairness constraint of an action. ``step`` builds the step of the action with
-    given first choices. ``counting`` is the name of the tuple of variables that a step must change
-    to count.
+    """Translates a fairness constraint. ``step`` builds the step of an action with given first
+    choices. ``counting`` is the name of the tuple of variables that a step must change to count.
     """
-    fairness = model.actions[number].fairness
-    assert fairness is not None
     scope = scope.inner()
     bound: list[tuple[str, Expr]] = []
-    for pick in first_choices(model, number):
+    for pick in family_choices(model, fairness):
         name = scope.local(pick.slot, "message" if pick.label == "on" else pick.label or "self")
         kind, domain = chosen_type(pick), pick.domain
         # TLC splits a quantifier over a constant set into its cases.
         fixed = isinstance(domain.type, types.Set) and not variables_read(domain)
         bound.append((name, elements(scope, domain) if fixed else universe(kind, scope.names)))
         scope = scope.bound(pick.slot, Name(name))
+    family = [Name(name) for name, _ in bound]
+    covered = either([
+        step(part.action, family or [
+            literal(choice.value, choice.type, scope.names) for choice in part_choices(model, part)
+        ])
+        for part in fairness.members
+    ])  # fmt: skip
+    if fairness.condition is not None:
+        condition = expression(scope, model.properties[fairness.condition].body)
+        covered = conjoined([condition, covered])
     operator = f"{'SF' if fairness.strong else 'WF'}_{counting}"
-    whole: Expr = call(operator, step([Name(name) for name, _ in bound]))
+    whole: Expr = call(operator, covered)
     for name, inside in reversed(bound):
         whole = Quantified("\\A", name, inside, whole)
     return whole

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import field, replace
-from functools import partial
 
 from fencepost.checker.run.job import Job
 from fencepost.checker.run.words import expected
@@ -146,8 +145,11 @@ class _Writer:
             if isinstance(node, ir.Enabled)
         }
         if self.searched.behaviours:
-            fair = ((n, item.fairness) for n, item in enumerate(model.actions))
-            parameter_counts |= {(n, item.choices): None for n, item in fair if item is not None}
+            parameter_counts |= {
+                (part.action, item.choices or len(part.choices)): None
+                for item in model.fairness
+                for part in item.members
+            }
         self.asked = {
             (number, count): names.fresh(f"{model.actions[number].name}_with")
             for number, count in parameter_counts
@@ -168,7 +170,7 @@ class _Writer:
                 self.groups[names.fresh(f"{role}_vars")] = frozenset(inside)
         self.rests = False
         self.still = self._stepped()
-        self.fair = any(item.fairness for item in model.actions) and bool(self.searched.behaviours)
+        self.fair = bool(model.fairness and self.searched.behaviours)
         if self.searched.behaviours:
             behaviours.refuse_foreign(model, job.check.span, self.still)
         # Steps that only change ghosts do not count.
@@ -359,19 +361,20 @@ class _Writer:
         self.units.append(Definition("Spec", (), spec))
 
     def _fairness(self) -> list[Expr]:
-        """Returns the fairness constraints of the actions if temporal properties are checked."""
+        """Returns the fairness constraints if temporal properties are checked."""
         counting = "counting" if self.ghosts else "vars"
         return [
-            behaviours.owed(self.scope, self.model, number, partial(self._step, number), counting)
-            for number, action in enumerate(self.model.actions)
-            if self.fair and action.fairness is not None
+            behaviours.owed(self.scope, self.model, fairness, self._step, counting)
+            for fairness in (self.model.fairness if self.fair else ())
         ]
 
     def _step(self, number: int, choices: Sequence[Expr]) -> Expr:
-        """Returns a step of an action with explicit first choices."""
+        """Returns a step of an action with these first choices, if there are any."""
+        if not choices:
+            return self._some(number)
         several = len(choices) > (number in self.families)
         name = self.asked[number, len(choices)] if several else self.actions[number]
-        return call(name, *choices) if choices else Name(name)
+        return call(name, *choices)
 
     # ------------------------------------------------------------ properties
 

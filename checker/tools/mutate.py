@@ -21,7 +21,7 @@ from fencepost.checker.run.words import expected, found
 from fencepost.checker.tools.likeness import alike_but_for
 from fencepost.checker.tools.state_graph import COMPARED, Parting, compared
 from fencepost.checker.tools.woven import WovenProgram
-from fencepost.spec.core.ir import Fairness, Model
+from fencepost.spec.core.ir import Expr, Fairness, Model
 from fencepost.spec.elaborate.claims.program import Check, Program
 from fencepost.spec.mutation.mutants import Mutant, mutants, mutated, same
 from fencepost.spec.records import dataclass
@@ -274,8 +274,12 @@ def _hidden(program: Program, apart: Sequence[CheckResult], most: int) -> tuple[
     return tuple(sorted(hidden))
 
 
-def _owed(model: Model) -> list[Fairness | None]:
-    return [action.fairness for action in model.actions]
+def _owed(model: Model) -> list[tuple[Fairness, Expr | None]]:
+    """Returns the fairness constraints, each with its condition."""
+    return [
+        (item, None if item.condition is None else model.properties[item.condition].body)
+        for item in model.fairness
+    ]
 
 
 def _limits(before: CheckResult) -> Limits:

@@ -48,8 +48,8 @@ class ReplayResult:
 
     ``unknown`` names the variables that only the file has, and ``missing`` those that only the spec
     has. ``violated`` says whether the given property is false at the end, or for the infinite
-    behaviour; it is None if that is unknown. ``owed`` names the actions whose fairness constraints
-    the infinite behaviour does not satisfy. ``states`` holds the possible final states. There are
+    behaviour; it is None if that is unknown. ``owed`` names the fairness constraints that the
+    infinite behaviour does not satisfy. ``states`` holds the possible final states. There are
     several if the trace does not determine all variables.
     """
 
@@ -226,11 +226,11 @@ class _Replay:
             return True
 
     def owed(self, levels: Sequence[Sequence[State]], loop: int) -> tuple[str, ...]:
-        """Returns the actions whose fairness constraints the first lasso violates."""
+        """Returns the names of the fairness constraints that the first lasso violates."""
         first = next(self.lassos(levels, loop), None)
         kept = {} if first is None else reasons(self.runner, first)
-        late = dict.fromkeys(unit.action for unit, reason in kept.items() if reason is None)
-        return tuple(self.model.actions[number].name for number in late)
+        late = dict.fromkeys(unit.constraint for unit, reason in kept.items() if reason is None)
+        return tuple(self.model.fairness[number].label for number in late)
 
     def lassos(self, levels: Sequence[Sequence[State]], loop: int) -> Iterator[Lasso]:
         """Yields the behaviours that pass through a state of each level and have a cycle from

@@ -57,11 +57,13 @@ def fair_rows(model: Model, finding: Finding) -> tuple[tuple[str, str], ...]:
     """
     rows: list[tuple[str, str]] = []
     for reason in finding.fair:
-        word = "strongly fair" if reason.strong else "fair"
-        name = title(model, Step(reason.action, reason.choices, None))
+        fairness = model.fairness[reason.constraint]
+        word, name = "strongly fair" if fairness.strong else "fair", fairness.label
+        if not fairness.group:
+            name = title(model, Step(fairness.members[0].action, reason.choices, None))
         if reason.taken is not None:
             why = f"taken in step {reason.taken + 1}"
-        elif reason.strong:
+        elif fairness.strong:
             why = "not possible in any state of the cycle"
         else:
             assert reason.impossible is not None, "a trace that is not fair"

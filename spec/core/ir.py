@@ -786,21 +786,44 @@ class StateVariable:
 
 
 @dataclass(frozen=True, slots=True)
-class Fairness:
-    """The fairness requirement of an action, which applies to each of its *units*.
-
-    A step counts if it changes a non-ghost variable, ghost fields ignored. If a step of the unit
-    that counts is possible in every state from some point on, a fair behaviour takes infinitely
-    many of them; with ``strong``, it already does so if such a step is possible infinitely often.
-
-    Steps with the same first ``choices`` visible choices (see `Pick`; ghost fields ignored) belong
-    to one unit. These choices are the instance in a role family, and with ``each`` also the
-    parameters and the message.
+class StepSet:
+    """The steps of an action that a fairness constraint covers: all of them, or those whose first
+    visible choices (see `Pick`) are ``choices``, such as the instance in a role family.
     """
 
+    action: int
+    choices: tuple[Value, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Fairness:
+    """A fairness constraint: a condition on steps, *taken*, and a condition on states, *enabled*.
+
+    A step is taken for the constraint if it belongs to one of the ``members``, changes a non-ghost
+    variable (ghost fields ignored), and starts in a state that satisfies ``condition``, the number
+    of a predicate; None if there is no such condition. The constraint is enabled in the states from
+    which such a step is possible. If it is enabled in every state from some point on, a fair
+    behaviour takes infinitely many of these steps; with ``strong``, it already does so if the
+    constraint is enabled infinitely often.
+
+    A constraint of one member may be a family: with ``choices`` greater than 0, steps whose first
+    ``choices`` visible choices (ghost fields ignored) are equal form one constraint. These choices
+    are the instance in a role family and, with ``each``, also the parameters and the message.
+
+    ``label`` is the name in reports, and ``name`` the one that checks refer to, or "" if there is
+    none. The prefix of an action declares a constraint with the name of the action. A declaration
+    `fair {...}` is a ``group``.
+    """
+
+    name: str
+    label: str
     strong: bool
-    choices: int
+    members: tuple[StepSet, ...]
+    span: Span
+    choices: int = 0
     each: bool = False
+    group: bool = False
+    condition: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -821,7 +844,6 @@ class Action:
     body: Statement
     span: Span
     channel: int | None = None
-    fairness: Fairness | None = None
     head: int = 0
 
 
@@ -898,7 +920,8 @@ class Model:
     `Require` is false. ``slots`` is the number of slots, and ``labels`` the number of block labels.
     Actions and properties are in declaration order, which determines which of several problems is
     reported. ``warnings`` are problems that do not prevent a run. ``symbols`` are the constants
-    without a value; `instantiate.instance` replaces them by values.
+    without a value; `instantiate.instance` replaces them by values. ``fairness`` lists the
+    constraints of actions, in the order of the actions, and then the groups.
     """
 
     name: str
@@ -915,11 +938,14 @@ class Model:
     labels: int
     warnings: tuple[Problem, ...] = ()
     symbols: tuple[SymbolicConstant, ...] = ()
+    fairness: tuple[Fairness, ...] = ()
 
     def searched(self, chosen: Iterable[int]) -> SearchedProperties:
         """Returns the properties that a search for the properties with the numbers ``chosen``
-        evaluates.
+        evaluates. A search for a formula also evaluates the conditions of fairness constraints.
         """
-        formulas = (self.properties[number].formula for number in chosen)
+        formulas = [self.properties[number].formula for number in chosen]
         parts = {part for formula in formulas if formula for part in predicates(formula)}
+        if any(formulas):
+            parts |= {item.condition for item in self.fairness if item.condition is not None}
         return SearchedProperties.of([part.kind for part in self.properties], {*chosen, *parts})

@@ -151,6 +151,12 @@ def first_picks(statement: ir.Statement, count: int) -> tuple[ir.Pick, ...]:
     return tuple(islice(picks, count))
 
 
+def visible_picks(statement: ir.Statement, count: int) -> tuple[ir.Pick, ...]:
+    """Returns the first ``count`` visible choices (see `ir.Pick`) of an action."""
+    picks = (node for node in statements(statement) if isinstance(node, ir.Pick))
+    return tuple(islice((pick for pick in picks if pick.label is not None), count))
+
+
 # ---------------------------------------------------------------- rebuilding
 
 

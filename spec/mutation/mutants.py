@@ -117,9 +117,9 @@ class _Used:
         fair: dict[str, set[int]] = defaultdict(set)
         for model in models:
             judged = any(prop.kind.of_behaviours for prop in model.properties)
+            for item in model.fairness if judged else ():
+                fair[item.span.source.name].add(item.span.start)
             for action in model.actions:
-                if judged and action.fairness is not None:
-                    fair[action.span.source.name].add(action.span.start)
                 starts[action.span.source.name].add(action.span.start)
                 for node in walk(action.body):
                     if not isinstance(node, ir.Node) or node.span is None:
@@ -139,8 +139,8 @@ class _Used:
         return _any_in(self._starts, span)
 
     def fair(self, span: Span) -> bool:
-        """Returns whether this part of the source declares an action with a fairness constraint
-        that properties depend on.
+        """Returns whether this part of the source declares a fairness constraint that properties
+        depend on.
         """
         return _any_in(self._fair, span)
 
@@ -202,6 +202,12 @@ class _Finder:
             case syntax.DefDecl(name=name, body=body):
                 if self.used.taken_up(body.span):
                     yield from replace(self, where=f"{role}{name.text}")._conditions(body)
+            case syntax.FairDecl(name=name) if self.used.fair(node.span):
+                # Without members, the constraint demands nothing.
+                new = replace(node, members=())
+                where = f"{role}{name.text}" if name is not None else role.removesuffix(".")
+                change = f"drop `{_quoted(node)}`"
+                yield Mutant("fairness", node.span, where, change, self.path, node, new)
             case _:
                 pass
 
@@ -314,11 +320,11 @@ def same(left: ir.Model, right: ir.Model) -> bool:
 
 
 def _essence(model: ir.Model) -> tuple[object, ...]:
-    actions: Iterable[object] = tuple((a.name, a.kind, a.body, a.fairness) for a in model.actions)
+    actions: Iterable[object] = tuple((a.name, a.kind, a.body) for a in model.actions)
     properties = tuple(
         (p.name, p.kind, p.body, p.formula, p.abstract and _essence(p.abstract))
         for p in model.properties
     )
     assumptions = tuple(assumption.condition for assumption in model.assumptions)
     types = tuple((v.name, v.type, v.ghost) for v in model.variables)
-    return types, model.initial, actions, properties, assumptions
+    return types, model.initial, actions, model.fairness, properties, assumptions

@@ -85,7 +85,13 @@ def told_apart(model: ir.Model) -> frozenset[int]:
 def _can_wait(mutant: Mutant) -> bool:
     old, new = mutant.old, mutant.new
     match old:
-        case syntax.Boolean() | syntax.Equals() | syntax.ActionDecl() | syntax.RoleDecl():
+        case (
+            syntax.Boolean()
+            | syntax.Equals()
+            | syntax.ActionDecl()
+            | syntax.RoleDecl()
+            | syntax.FairDecl()
+        ):
             return False
         case _ if isinstance(new, syntax.Boolean):
             return not _tells_member(old)

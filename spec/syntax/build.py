@@ -283,6 +283,17 @@ def _fairness(prefix: Sequence[Token | None]) -> syntax.Fairness:
             return ""
 
 
+def _fair(
+    span: Span,
+    prefix: tuple[Token, ...],
+    word: Token | None,
+    members: tuple[Expr, ...],
+    condition: Expr | None,
+) -> syntax.FairDecl:
+    name = None if word is None else _name(span, word)
+    return syntax.FairDecl(name, _fairness(prefix), members, condition, span=span)
+
+
 def _choices(
     span: Span, binders: tuple[syntax.Binder, ...] | None, condition: Expr | None
 ) -> syntax.Choices:
@@ -406,6 +417,7 @@ FORMS: Mapping[str, Callable[..., Any]] = {
     "def_": node(syntax.DefDecl),
     "discipline": node(syntax.Discipline),
     "enum": node(syntax.EnumDecl),
+    "fair": _fair,
     "fault": node(syntax.Fault),
     "field": node(syntax.FieldDecl, ghost=False),
     "fields": _sequence,

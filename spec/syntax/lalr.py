@@ -37,9 +37,9 @@ _ALWAYS_RESERVED = word_set("and or not implies iff in is if then else elif for 
 unreadable.
 """
 
-_IN_PLACES = frozenset({"always", "eventually", "const", "expect"})
-"""Words that are keywords where a formula or a line of a scenario may begin, even if a name could
-also occur there. Elsewhere they are ordinary names.
+_IN_PLACES = frozenset({"always", "eventually", "const", "expect", "action", "each", "role"})
+"""Words that are keywords where a formula or a line of a scenario may begin, or after `fair`, even
+if a name could also occur there. Elsewhere they are ordinary names.
 """
 
 _RESERVED = "RESERVED"

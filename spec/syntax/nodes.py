@@ -647,6 +647,18 @@ class ActionDecl(Node):
 
 
 @dataclass(frozen=True, slots=True)
+class FairDecl(Node):
+    """``fair {A.x, B[i].y} where p``: weak fairness of a group of actions; or ``strongly fair``.
+    With a name, ``fair Progress: {stop, spin}``. ``condition`` is None without ``where``.
+    """
+
+    name: Name | None
+    fairness: Fairness
+    members: tuple[Expr, ...]
+    condition: Expr | None
+
+
+@dataclass(frozen=True, slots=True)
 class DefDecl(Node):
     """``def f(x: T): U = e``, or ``def f: U = e`` without parameters."""
 
@@ -959,7 +971,7 @@ RecordingPart: TypeAlias = (
 )  # fmt: skip
 """The declarations that map recordings to a model."""
 
-RoleMember: TypeAlias = VarDecl | ActionDecl | DefDecl | ProcedureDecl | PropertyDecl
+RoleMember: TypeAlias = VarDecl | ActionDecl | FairDecl | DefDecl | ProcedureDecl | PropertyDecl
 
 
 @dataclass(frozen=True, slots=True)
@@ -974,7 +986,7 @@ class RoleDecl(Node):
 
 Declaration: TypeAlias = (
     Import | Const | Param | Assume | TypeDecl | SymmetricType | EnumDecl | RecordDecl
-    | UnionDecl | ChannelDecl | VarDecl | Initially | RoleDecl | ActionDecl | DefDecl
+    | UnionDecl | ChannelDecl | VarDecl | Initially | RoleDecl | ActionDecl | FairDecl | DefDecl
     | ProcedureDecl | PropertyDecl | RefinementDecl | CheckDecl | ScenarioDecl | RecordingPart
 )  # fmt: skip
 

@@ -34,7 +34,7 @@ from fencepost.spec.core.types import (
 )
 
 Unit: TypeAlias = tuple[int, tuple[Value, ...]]
-"""An action, and the first choices in its steps."""
+"""A fairness constraint, and in a family of constraints the first choices in its steps."""
 MAX_NODES = 3_000
 
 
@@ -90,11 +90,8 @@ def graph_of(model: ir.Model) -> Graph:
             for course in _completed(model, state, action.body):
                 after = course.at.state
                 units = counting.setdefault(after, set())
-                fair = action.fairness
-                if fair is not None and _seen(model, state) != _seen(model, after):
-                    shown = [choice for choice in course.chosen if choice[0] is not None]
-                    choices = (plain(value, kind) for _, value, kind in shown[: fair.choices])
-                    units.add((number, tuple(choices)))
+                if _seen(model, state) != _seen(model, after):
+                    units |= _units(model, state, number, course)
         graph.possible[state] = frozenset[Unit]().union(*counting.values())
         graph.steps[state] = {
             after: frozenset(units) for after, units in sorted(counting.items()) if inside(after)
@@ -104,6 +101,22 @@ def graph_of(model: ir.Model) -> Graph:
         if len(graph.steps) > MAX_NODES:
             raise TooLarge
     return graph
+
+
+def _units(model: ir.Model, state: State, action: int, course: Course) -> set[Unit]:
+    """Returns the units that cover a step, which may still change nothing but ghosts."""
+    shown = [choice for choice in course.chosen if choice[0] is not None]
+    choices = [plain(value, kind) for _, value, kind in shown]
+    units: set[Unit] = set()
+    for number, constraint in enumerate(model.fairness):
+        if constraint.condition is not None:
+            condition = model.properties[constraint.condition].body
+            if not _context(model, state).truth(condition):
+                continue
+        for part in constraint.members:
+            if part.action == action and [*part.choices] == choices[: len(part.choices)]:
+                units.add((number, tuple(choices[: constraint.choices])))
+    return units
 
 
 def _context(model: ir.Model, state: State) -> Place:
@@ -393,9 +406,7 @@ class Product:
         return None
 
     def _strong(self, unit: Unit) -> bool:
-        fairness = self.model.actions[unit[0]].fairness
-        assert fairness is not None
-        return fairness.strong
+        return self.model.fairness[unit[0]].strong
 
 
 def components(nodes: Iterable[Node], edges: dict[Node, list[Node]]) -> list[set[Node]]:
@@ -479,11 +490,9 @@ def wrong_lasso(
     round_ = {unit for before, after in pairwise(cycle) for unit in graph.steps[before][after]}
     possible = [graph.possible[state] for state in word[back:]]
     for unit in graph.units() - round_:
-        fairness = model.actions[unit[0]].fairness
-        assert fairness is not None
-        owed = any if fairness.strong else all
+        owed = any if model.fairness[unit[0]].strong else all
         if owed(unit in some for some in possible):
-            return f"not fair to {model.actions[unit[0]].name} {unit[1]}"
+            return f"not fair to {model.fairness[unit[0]].label} {unit[1]}"
     return None
 
 

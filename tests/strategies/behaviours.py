@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from random import Random
 
 from tests.strategies.drawing import LOTS, Drawing
@@ -18,6 +19,7 @@ def behaviour_spec(
     """
     system = _System.drawn(random, constraint)
     formula = system.phrases(until=until).text("formula", depth)
+    system.add_groups()
     return "\n".join([*system.lines, f"property P: {formula}"]) + "\n"
 
 
@@ -32,6 +34,7 @@ def formulas_spec(random: Random, count: int, operators: int) -> str:
     for number in range(count):
         formula = _formula_of(random, phrases, random.randint(1, operators))
         system.lines.append(f"property P{number}: {formula}")
+    system.add_groups()
     return "\n".join(system.lines) + "\n"
 
 
@@ -44,6 +47,8 @@ class _System:
     top: int
     ghost: bool
     role: bool
+    acting: list[str] = field(default_factory=list[str])
+    """The actions that a fairness constraint may cover. Those of the role come first."""
 
     @classmethod
     def drawn(cls, random: Random, constraint: bool) -> _System:
@@ -72,8 +77,35 @@ class _System:
 
     def add(self, rule: str, own: bool = False, **names: str) -> None:
         """Adds an action, to the role if ``own`` is set."""
+        self.acting.append(names.get("name", rule))
         lines = self.phrases(own).text(rule, 3, **names).splitlines()
         self.lines += [f"    {line}" for line in lines] if own else lines
+
+    def add_groups(self) -> None:
+        """Adds fairness constraints of groups, and faults of the channel that they may cover."""
+        draw, faults = self.drawing, list[str]()
+        for number, line in enumerate(self.lines):
+            if line.startswith("channel"):
+                fault, name = draw.pick(
+                    [("", ""), ("lossy ", "lose"), ("duplicating ", "duplicate")]
+                )
+                self.lines[number] = line.replace("capacity", f"{fault}capacity")
+                faults += [f"c.{name}"] * bool(name)
+            elif line.startswith("    var") and draw.chance(25):
+                members = [name for name in self.acting if name in ("go", "back")]
+                self.lines[number] += f"\n    {self._group(True, members)}"
+        own = [name for name in self.acting if name in ("go", "back")]
+        every = [f"{role}.{name}" for name in own for role in ("R[0]", "R[1]", "R")]
+        every += [*self.acting[len(own) :], *faults]
+        for _ in range(draw.pick([0, 0, 1, 2])):
+            self.lines.append(self._group(False, draw.several(lambda: draw.pick(every), 1, 4)))
+
+    def _group(self, own: bool, members: Sequence[str]) -> str:
+        word = self.drawing.pick(["fair", "strongly fair"])
+        line = f"{word} {{{', '.join(members)}}}"
+        if not self.drawing.chance(35):
+            return line
+        return f"{line} where {self.phrases(own).text('predicate', 0)}"
 
     def phrases(self, own: bool = False, until: bool = True) -> Templates:
         """Returns the rules for this system; with ``own``, the variable ``s`` of the role is in
@@ -84,6 +116,7 @@ class _System:
             "$below": f"${{{'|'.join(map(str, range(self.top)))}}}",
             "$modulus": str(self.top + 1),
             "$top": str(self.top),
+            "$environment": "" if own else "environment ",
         }
 
         def applies(template: str) -> bool:

@@ -47,7 +47,15 @@ from fencepost.checker.native.codegen.receiving import Receiving
 from fencepost.checker.native.codegen.refinement import Refinement
 from fencepost.checker.native.codegen.values import Val
 from fencepost.checker.request import Unsupported
-from fencepost.checker.temporal.units import MAX_UNITS, chosen_type, first_choices, most_units
+from fencepost.checker.temporal.units import (
+    MAX_LABELS,
+    MAX_UNITS,
+    chosen_type,
+    distinguishing_choices,
+    family_choices,
+    most_labels,
+    most_units,
+)
 from fencepost.spec.core import ir
 from fencepost.spec.core.traverse import assigned, first_picks, walk
 from fencepost.spec.core.types import as_collection, has_ghost
@@ -207,9 +215,9 @@ class _Model:
         fair = bool(self.searched.behaviours)
         self.behaviours = fair or graph
         self.units: Mapping[int, tuple[int, ...]] = {
-            number: tuple(pick.slot for pick in first_choices(model, number))
-            for number, action in enumerate(model.actions)
-            if fair and action.fairness is not None
+            number: tuple(pick.slot for pick in picks)
+            for number in range(len(model.actions) if fair else 0)
+            if (picks := distinguishing_choices(model, number)) is not None
         }
         self.properties: dict[int, LLVM] = {}
         self.refined = 0
@@ -465,14 +473,16 @@ class _Model:
         """Raises `Unsupported` for units that cannot be numbered. Units are numbered before the
         search, when it is not known yet which of them are possible.
         """
-        for number, action in enumerate(self.model.actions):
-            if action.fairness is None:
-                continue
-            picks = first_choices(self.model, number)
+        for fairness in self.model.fairness:
+            picks = family_choices(self.model, fairness)
             if any(has_ghost(chosen_type(pick)) for pick in picks):
-                raise Unsupported("it tells messages of `each` apart by their ghosts", action.span)
-            if most_units(self.model, number) > MAX_UNITS:
-                raise Unsupported(f"`each` may have more than {MAX_UNITS:,} units", action.span)
+                message = "it tells messages of `each` apart by their ghosts"
+                raise Unsupported(message, fairness.span)
+            if most_units(self.model, fairness) > MAX_UNITS:
+                message = f"`each` may have more than {MAX_UNITS:,} units"
+                raise Unsupported(message, fairness.span)
+        if sum(most_labels(self.model, number) for number in self.units) > MAX_LABELS:
+            raise Unsupported(f"fairness distinguishes more than {MAX_LABELS:,} kinds of steps")
 
     def _label_state(self) -> None:
         """label_state(ctx, state, words): writes one bit per predicate."""

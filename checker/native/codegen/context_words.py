@@ -64,8 +64,10 @@ class Word(IntEnum):
     STORE_END = auto()
     # Used by liveness checking: the graph of a finished search.
     COLLECTS = auto()  # Not 0: `emit` records edges instead of storing states; see `COLLECT_FAIR`.
-    OF_ACTION = auto()  # The index of the step's unit among the units of its action.
-    UNITS = auto()  # Two words per action: its first unit (0: none), and 1 if it has several.
+    OF_ACTION = auto()  # The index of the step's label among the labels of its action.
+    LABELS = auto()  # Two words per action: its first label (0: none), and 1 if it has several.
+    SERVED = auto()  # Words: per label, the bits of the units that it serves, or null (one each).
+    SERVED_WIDTH = auto()  # The number of these words per label.
     POSSIBLE = auto()  # One bit per unit: whether a step from CURRENT counts for it.
     PEERS = auto()  # Per owner, the address of its table descriptors.
     NUMBERS = auto()  # Per table of each owner, the address of its array of state numbers.
@@ -79,7 +81,7 @@ class Word(IntEnum):
     EDGE_BYTES = auto()  # The size of an edge in bytes. The mask of these bytes in a word follows.
     EDGE_MASK = auto()
     TARGET_MASK = auto()  # The bits of an edge that hold the number of the target.
-    UNIT_SHIFT = auto()  # The number of bits in TARGET_MASK; the unit is stored above them.
+    UNIT_SHIFT = auto()  # The number of bits in TARGET_MASK; the label is stored above them.
     ROWS = auto()  # Per state, where its edges start: the worker, and the offset in its EDGES.
     ROW_TAG = auto()  # The bits in ROWS that identify the worker recording the edges.
     ROW_BASES = auto()  # The EDGES of all workers.
@@ -103,7 +105,7 @@ class Seek(IntEnum):
     """The words that describe a state to look up.
 
     These are the address and the capacity of its table, its home slot, and the numbers of the
-    table's slots. SOURCE and UNIT are used if an edge leads to the state. The state itself begins
+    table's slots. SOURCE and LABEL are used if an edge leads to the state. The state itself begins
     at `STATE`.
     """
 
@@ -112,7 +114,7 @@ class Seek(IntEnum):
     HOME = 2
     NUMBERS = 3
     SOURCE = 4
-    UNIT = 5
+    LABEL = 5
     STATE = 6
 
 

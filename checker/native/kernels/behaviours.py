@@ -2,7 +2,8 @@
 
 Every state has a number, which is stored in an array parallel to the slots of the visited set. A
 step takes four or eight bytes: the low bits hold the number of its target, and the high bits hold
-the fairness unit that the step counts for. Lookups are batched so that cache misses overlap.
+its label, which tells for which fairness units it counts. Lookups are batched so that cache misses
+overlap.
 """
 
 from __future__ import annotations
@@ -237,32 +238,49 @@ def _emit_edge(e: Emitter, words: int, ghosts: bool) -> None:
     current = e.pointer(ctx, Word.CURRENT)
     with when(e, same(e, words, successor, current)):
         e.ret()
-    row = e.index(e.pointer(ctx, Word.UNITS), e.shl(action, 1))
-    unit = e.cell()
-    e.store(e.get(row, 0), unit)
-    with when(e, e.as_flag(e.load(unit))):
-        e.store(e.add(e.load(unit), e.mul(e.get(ctx, Word.OF_ACTION), e.get(row, 1))), unit)
+    row = e.index(e.pointer(ctx, Word.LABELS), e.shl(action, 1))
+    label = e.cell()
+    e.store(e.get(row, 0), label)
+    with when(e, e.as_flag(e.load(label))):
+        e.store(e.add(e.load(label), e.mul(e.get(ctx, Word.OF_ACTION), e.get(row, 1))), label)
         if ghosts:
             # In the other modes, every step counts for its action.
             with when(e, e.eq(e.get(ctx, Word.COLLECTS), word(COLLECT_FAIR))):
                 changes = call(e, "changes", ctx, current, successor)
                 with when(e, e.eq(changes, word(0))):
-                    e.store(word(0), unit)
-    counting = e.load(unit)
+                    e.store(word(0), label)
+    counting = e.load(label)
     with when(e, e.as_flag(counting)):
-        bit = e.sub(counting, word(1))
-        there = e.index(e.pointer(ctx, Word.POSSIBLE), e.shr(bit, 6))
-        e.store(e.either(e.load(there), e.shl(word(1), e.both(bit, word(63)))), there)
+        _count(e, ctx, counting)
     waiting = e.get(ctx, Word.PENDING_COUNT)
     entry = _entry(e, ctx, waiting, words)
     call(e, "seek", ctx, successor, entry)
     e.put(entry, Seek.SOURCE, e.get(ctx, Word.SOURCE))
-    e.put(entry, Seek.UNIT, counting)
+    e.put(entry, Seek.LABEL, counting)
     more = e.add(waiting, word(1))
     e.put(ctx, Word.PENDING_COUNT, more)
     with when(e, e.eq(more, word(BATCH))):
         call(e, "note_steps", ctx)
     e.ret()
+
+
+def _count(e: Emitter, ctx: LLVM, label: LLVM) -> None:
+    """Sets the bits in POSSIBLE of the units that a label serves."""
+    possible, served = e.pointer(ctx, Word.POSSIBLE), e.pointer(ctx, Word.SERVED)
+    own, every, after = e.block("own"), e.block("every"), e.block("counted")
+    e.branch(e.eq(served, NULL), own, every)
+    e.at(own)
+    bit = e.sub(label, word(1))
+    there = e.index(possible, e.shr(bit, 6))
+    e.store(e.either(e.load(there), e.shl(word(1), e.both(bit, word(63)))), there)
+    e.goto(after)
+    e.at(every)
+    width = e.get(ctx, Word.SERVED_WIDTH)
+    units = e.index(served, e.mul(label, width))
+    with each(e, width) as part:
+        e.put(possible, part, e.either(e.get(possible, part), e.get(units, part)))
+    e.goto(after)
+    e.at(after)
 
 
 def _note_steps(e: Emitter, words: int) -> None:
@@ -298,8 +316,8 @@ def _note_steps(e: Emitter, words: int) -> None:
             with when(e, e.eq(e.load(length), word(0))):
                 offset = e.sub(address(e, edge), e.get(ctx, Word.EDGES))
                 e.put(rows, source, e.either(offset, e.get(ctx, Word.ROW_TAG)))
-            unit = e.get(entry, Seek.UNIT)
-            e.store_unaligned(e.either(target, e.shl(unit, shift)), edge)
+            label = e.get(entry, Seek.LABEL)
+            e.store_unaligned(e.either(target, e.shl(label, shift)), edge)
             e.put(ctx, Word.EDGE, e.add(address(e, edge), size))
             e.store(e.add(e.load(length), word(1)), length)
         e.goto(skip)

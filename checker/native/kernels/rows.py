@@ -112,13 +112,13 @@ def _trim(e: Emitter) -> None:
 
 
 def _inside(e: Emitter) -> None:
-    """inside(ctx, states, count, places, sources, targets, units): collects the steps from the
+    """inside(ctx, states, count, places, sources, targets, labels): collects the steps from the
     given states to states with a nonnegative place.
 
     For each step, writes the position of the source in ``states``, the place of the target, and the
-    unit. DONE is the number of steps collected.
+    label. DONE is the number of steps collected.
     """
-    ctx, states, count, places, sources, targets, units = e.arguments
+    ctx, states, count, places, sources, targets, labels = e.arguments
     total = e.cell()
     e.store(word(0), total)
     shift = e.get(ctx, Word.UNIT_SHIFT)
@@ -128,7 +128,7 @@ def _inside(e: Emitter) -> None:
             now = e.load(total)
             e.store(e.narrowed(position, I32), e.index(sources, now, I32))
             e.store(there, e.index(targets, now, I32))
-            e.store(e.narrowed(e.shr(step, shift), I16), e.index(units, now, I16))
+            e.store(e.narrowed(e.shr(step, shift), I16), e.index(labels, now, I16))
             e.store(e.add(now, word(1)), total)
     e.put(ctx, Word.DONE, e.load(total))
     e.ret()

@@ -195,6 +195,7 @@ class _Builder:
             initial=self._left(model.initial),
             actions=tuple(self.actions),
             properties=(),
+            fairness=(),
             sites=recording.sites,
             marks=recording.marks,
             guards=tuple(guards),

@@ -143,6 +143,14 @@ class ActionEntity(Owned):
 
 
 @dataclass(slots=True, eq=False)
+class FairnessEntity(Owned):
+    """A fairness constraint of a group of actions, with a name."""
+
+    decl: syntax.FairDecl
+    role: RoleEntity | None
+
+
+@dataclass(slots=True, eq=False)
 class DefEntity(Owned):
     """A pure function, expanded at each call."""
 
@@ -184,7 +192,8 @@ class BrokenEntity(Named):
 
 Entity: TypeAlias = (
     ConstEntity | TypeEntity | MemberEntity | VariableEntity | ChannelEntity | RoleEntity
-    | ActionEntity | DefEntity | ProcedureEntity | PropertyEntity | ModuleEntity | BrokenEntity
+    | ActionEntity | FairnessEntity | DefEntity | ProcedureEntity | PropertyEntity | ModuleEntity
+    | BrokenEntity
 )  # fmt: skip
 
 
@@ -204,6 +213,7 @@ _KINDS: Mapping[type[Entity], str] = {
     ChannelEntity: "a channel",
     RoleEntity: "a role",
     ActionEntity: "an action",
+    FairnessEntity: "a fairness constraint",
     DefEntity: "a def",
     ProcedureEntity: "a procedure",
     PropertyEntity: "a property",

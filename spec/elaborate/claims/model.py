@@ -27,7 +27,7 @@ from fencepost.spec.core.types import (
     describe,
 )
 from fencepost.spec.elaborate.actions.channel_faults import fault_action
-from fencepost.spec.elaborate.actions.fairness import check_fairness, fairness
+from fencepost.spec.elaborate.actions.fairness import check_fairness, of_prefix
 from fencepost.spec.elaborate.actions.initial_states import initial
 from fencepost.spec.elaborate.actions.statements import assembled, blocked, pick, suite
 from fencepost.spec.elaborate.base.context import Context, Elaboration, Position, role_locals
@@ -37,12 +37,14 @@ from fencepost.spec.elaborate.base.symbols import (
     ChannelEntity,
     ConstEntity,
     Entity,
+    FairnessEntity,
     Instance,
     Opening,
     RoleEntity,
     VariableEntity,
 )
 from fencepost.spec.elaborate.claims.declarations import check_unused
+from fencepost.spec.elaborate.claims.fair_groups import FairGroups
 from fencepost.spec.elaborate.claims.module_state import Written, every_instance, joined, paths
 from fencepost.spec.elaborate.claims.properties import Properties, symbolic_constants
 from fencepost.spec.elaborate.claims.recordings import recording
@@ -68,7 +70,7 @@ class _Fault:
 
 
 _Acting = ActionEntity | _Fault
-_Declared = VariableEntity | ChannelEntity | ActionEntity
+_Declared = VariableEntity | ChannelEntity | ActionEntity | FairnessEntity
 
 
 @dataclass(slots=True)
@@ -100,6 +102,7 @@ class Assembly:
     )
     acting: list[_Acting] = field(default_factory=list["_Acting"])
     actions: list[ir.Action] = field(default_factory=list[ir.Action])
+    fairness: list[ir.Fairness] = field(default_factory=list[ir.Fairness])
     properties: list[ir.Property] = field(default_factory=list[ir.Property])
     recording: Recording | None = None
     stated: Sequence[syntax.ScenarioDecl] = ()
@@ -159,6 +162,9 @@ class Assembly:
         for instance in self.instances:
             declared.of(instance)
         self.properties = declared.properties
+        groups = FairGroups(self.work, self.actions, self.properties, self.fairness, self._shown)
+        for instance in self.instances:
+            groups.of(instance)
         if self.asked is not None:
             context = Context(self.work, self.root, Position("property"))
             elaborate = Context.expression if self.of_any_type else truth
@@ -192,6 +198,7 @@ class Assembly:
             labels=self.work.labels,
             warnings=tuple(problem for problem in self.work.problems if problem.warning),
             symbols=symbols,
+            fairness=tuple(self.fairness),
         )
         has_errors = any(not problem.warning for problem in self.work.problems)
         if has_errors or not self._symmetric():
@@ -361,15 +368,17 @@ class Assembly:
         if decl.choices is None or choices - before == len(decl.choices.binders):
             picks = first_picks(body, choices)[before:]
             item.parameters = tuple(as_collection(pick.domain.type).element for pick in picks)
+        name = self._shown(item)
+        constraint = of_prefix(item, number, name)
+        self.fairness += [] if constraint is None else [constraint]
         self.actions.append(
             ir.Action(
-                self._shown(item),
+                name,
                 item.role.name if item.role else "",
                 "environment" if decl.environment else "ordinary",
                 body,
                 decl.name.span,
                 source,
-                fairness(item),
                 choices + (decl.receive is not None),
             )
         )

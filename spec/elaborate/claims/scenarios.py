@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from fencepost.spec.core import ir
 from fencepost.spec.core.scenario import Scenario, ScenarioStep
-from fencepost.spec.core.traverse import walk
+from fencepost.spec.core.traverse import visible_picks, walk
 from fencepost.spec.core.types import (
     Field,
     Option,
@@ -107,12 +107,12 @@ class _Steps:
         """
         call = node if isinstance(node, syntax.Call) else None
         written = node if call is None else call.function
-        if isinstance(written, syntax.Attribute) and _for_all(written.base):
+        if isinstance(written, syntax.Attribute) and is_for_all(written.base):
             # Any process of the role, or any channel of the family, may act.
-            written = replace(written, base=_behind_brackets(written.base))
-        if not self._known(written):
+            written = replace(written, base=before_index(written.base))
+        if not is_known(self.context, written):
             return None
-        channel = self._channel(written)
+        channel = channel_of(self.context, written)
         if channel is not None:
             return self._fault(channel, written, call, node)
         entity = action_of(self.context, written)
@@ -161,31 +161,10 @@ class _Steps:
     def _head(self, action: int) -> list[ir.Pick] | None:
         """Returns the choices that the head of an action names, or None if the action is wrong."""
         declared = self.actions[action]
-        picks = [p for p in walk(declared.body) if isinstance(p, ir.Pick) and p.label is not None]
-        return picks[: declared.head] if len(picks) >= declared.head else None
+        picks = visible_picks(declared.body, declared.head)
+        return list(picks) if len(picks) == declared.head else None
 
     # ------------------------------------------------------------ losses and duplications
-
-    def _known(self, written: syntax.Expr) -> bool:
-        """Returns False and reports a problem if the first part of a dotted name is unknown."""
-        first = written
-        while isinstance(first, syntax.Attribute):
-            first = _behind_brackets(first.base)
-        is_known = not isinstance(first, syntax.Name) or self.context.find(first.text) is not None
-        if not is_known and first is not written and isinstance(first, syntax.Name):
-            kinds = (RoleEntity, ChannelEntity, ModuleEntity)
-            self.context.unknown(first, "role, channel or module", kinds=kinds)
-            return False
-        return True
-
-    def _channel(self, written: syntax.Expr) -> ChannelEntity | None:
-        """Returns the channel that the text before the last dot denotes, or None if it denotes no
-        channel.
-        """
-        if not isinstance(written, syntax.Attribute):
-            return None
-        entity = denoted(self.context, _behind_brackets(written.base))
-        return entity if isinstance(entity, ChannelEntity) else None
 
     def _fault(
         self,
@@ -195,22 +174,10 @@ class _Steps:
         node: syntax.Expr,
     ) -> ScenarioStep | None:
         assert isinstance(written, syntax.Attribute)
-        if entity.index is None:
-            # The declaration of the channel is wrong, which has already been reported.
+        number = fault_of(self.context, self.actions, entity, written.name)
+        if number is None:
             return None
-        numbers = {
-            action.name.rpartition(".")[2]: number
-            for number, action in enumerate(self.actions)
-            if action.kind in _FAULTS and action.channel == entity.index
-        }
-        name = written.name.text
-        if name not in numbers:
-            hint = suggestion_or_all(name, list(numbers), "there is")
-            if not numbers or name in _FAULTS:
-                hint = f"; it is not {_FAULTS.get(name, 'lossy')}"
-            message = f'nothing called "{name}" is a fault of channel {entity.name}{hint}'
-            return self.context.report("F848", written.name.span, message, entity.note)
-        picks = self._head(numbers[name])
+        picks = self._head(number)
         if picks is None:
             return None
         tests: list[ir.Expr] = []
@@ -225,7 +192,7 @@ class _Steps:
                     return None
                 tests += tested
         inner = self._arguments(picks[-1:], ["the message"], call, entity.note)
-        return None if inner is None else self._step(numbers[name], picks, [*tests, *inner], node)
+        return None if inner is None else self._step(number, picks, [*tests, *inner], node)
 
     def _step(
         self, action: int, picks: Sequence[ir.Pick], tests: Sequence[ir.Expr], node: syntax.Expr
@@ -357,12 +324,59 @@ class _Steps:
         return None if inner is None else [*tests, *inner]
 
 
-def _for_all(node: syntax.Expr) -> bool:
+def is_known(context: Context, written: syntax.Expr) -> bool:
+    """Returns False and reports a problem if the first part of a dotted name is unknown."""
+    first = written
+    while isinstance(first, syntax.Attribute):
+        first = before_index(first.base)
+    resolved = not isinstance(first, syntax.Name) or context.find(first.text) is not None
+    if not resolved and first is not written and isinstance(first, syntax.Name):
+        context.unknown(
+            first, "role, channel or module", kinds=(RoleEntity, ChannelEntity, ModuleEntity)
+        )
+        return False
+    return True
+
+
+def channel_of(context: Context, written: syntax.Expr) -> ChannelEntity | None:
+    """Returns the channel that the text before the last dot denotes, or None if it denotes no
+    channel.
+    """
+    if not isinstance(written, syntax.Attribute):
+        return None
+    entity = denoted(context, before_index(written.base))
+    return entity if isinstance(entity, ChannelEntity) else None
+
+
+def fault_of(
+    context: Context, actions: Sequence[ir.Action], entity: ChannelEntity, name: syntax.Name
+) -> int | None:
+    """Returns the number of the loss or duplication with this name of a channel. Reports F848 and
+    returns None if there is none.
+    """
+    if entity.index is None:
+        # The declaration of the channel is wrong, which has already been reported.
+        return None
+    numbers = {
+        action.name.rpartition(".")[2]: number
+        for number, action in enumerate(actions)
+        if action.kind in _FAULTS and action.channel == entity.index
+    }
+    if name.text in numbers:
+        return numbers[name.text]
+    hint = suggestion_or_all(name.text, list(numbers), "there is")
+    if not numbers or name.text in _FAULTS:
+        hint = f"; it is not {_FAULTS.get(name.text, 'lossy')}"
+    message = f'nothing called "{name.text}" is a fault of channel {entity.name}{hint}'
+    return context.report("F848", name.span, message, entity.note)
+
+
+def is_for_all(node: syntax.Expr) -> bool:
     """Returns whether an expression has the index `...`."""
     return isinstance(node, syntax.Index) and isinstance(node.arguments[0], syntax.Anything)
 
 
-def _behind_brackets(node: syntax.Expr) -> syntax.Expr:
+def before_index(node: syntax.Expr) -> syntax.Expr:
     """Returns the expression before an index, or the expression itself if it has no index."""
     return node.base if isinstance(node, syntax.Index) else node
 

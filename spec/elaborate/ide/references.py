@@ -36,7 +36,8 @@ from fencepost.spec.text.source import Source, Span
 
 Kind: TypeAlias = Literal[
     "constant", "type", "enum member", "variant", "field", "variable", "channel", "role", "action",
-    "def", "procedure", "parameter", "local", "property", "module", "check", "scenario",
+    "fairness", "def", "procedure", "parameter", "local", "property", "module", "check",
+    "scenario",
 ]  # fmt: skip
 
 
@@ -408,6 +409,7 @@ _NAMED: Mapping[type[syntax.Node], Kind] = {
     syntax.VarDecl: "variable",
     syntax.RoleDecl: "role",
     syntax.ActionDecl: "action",
+    syntax.FairDecl: "fairness",
     syntax.DefDecl: "def",
     syntax.ProcedureDecl: "procedure",
     syntax.Parameter: "parameter",

@@ -16,6 +16,7 @@ from fencepost.spec.elaborate.base.symbols import (
     ConstEntity,
     DefEntity,
     Entity,
+    FairnessEntity,
     Ghost,
     MemberEntity,
     ModuleEntity,
@@ -90,7 +91,14 @@ def entity_value(context: Context, entity: Entity, node: syntax.Expr) -> Operand
             return member_value(context, kind, entity.index, span)
         case DefEntity():
             return expanded(context, entity, (), node)
-        case RoleEntity() | ModuleEntity() | ActionEntity() | ProcedureEntity() | PropertyEntity():
+        case (
+            RoleEntity()
+            | ModuleEntity()
+            | ActionEntity()
+            | FairnessEntity()
+            | ProcedureEntity()
+            | PropertyEntity()
+        ):
             advice = _ADVICE[type(entity)]
         case BrokenEntity():
             return None
@@ -104,11 +112,14 @@ def entity_value(context: Context, entity: Entity, node: syntax.Expr) -> Operand
     )
 
 
-_Valueless: TypeAlias = RoleEntity | ModuleEntity | ActionEntity | ProcedureEntity | PropertyEntity
+_Valueless: TypeAlias = (
+    RoleEntity | ModuleEntity | ActionEntity | FairnessEntity | ProcedureEntity | PropertyEntity
+)
 _ADVICE: Mapping[type[_Valueless], str] = {
     RoleEntity: "name one of its variables after a dot",
     ModuleEntity: "name one of its members after a dot",
     ActionEntity: "`enabled(...)` asks whether it can be taken",
+    FairnessEntity: "a check may leave it out: `without fair`",
     ProcedureEntity: "call it as a statement; only a def has a value",
     PropertyEntity: "put the common part of properties into a def",
 }

@@ -39,6 +39,8 @@ CASES = {
     for block in blocks(Path(__file__).with_name("mutants.txt"))
 }
 """Texts that follow HEAD, each with its changes in order."""
+FAIR = ("fairness", "fairness of groups")
+"""The texts with a property of behaviours, which a schema of all changes does not decide."""
 
 
 @pytest.mark.parametrize("name", CASES)

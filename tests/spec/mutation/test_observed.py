@@ -8,7 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.spec.mutation.test_mutants import CASES, HEAD, mutants_of, program
+from tests.spec.mutation.test_mutants import CASES, FAIR, HEAD, mutants_of, program
 from tests.spec.mutation.test_schemata import MORE
 
 from fencepost.checker.native.search import ENGINE as LOCAL
@@ -53,7 +53,7 @@ SPECS_OF_THE_BEGINNING = {
 
 TEXTS = {
     **SPECS_OF_THE_BEGINNING,
-    **{name: text for name, (text, _) in CASES.items() if name != "fairness"},
+    **{name: text for name, (text, _) in CASES.items() if name not in FAIR},
     **MORE,
     **{name: text for name, (text, _) in NEVER.items()},
 }

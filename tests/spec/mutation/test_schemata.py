@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import get_args
 
 import pytest
-from tests.spec.mutation.test_mutants import CASES, HEAD, mutants_of, program
+from tests.spec.mutation.test_mutants import CASES, FAIR, HEAD, mutants_of, program
 
 from fencepost.checker.native.family import Family
 from fencepost.checker.reference.search import ENGINE
@@ -53,7 +53,7 @@ MORE = {
 }
 # The search for all mutants does not decide temporal properties; each mutant is searched for them
 # separately.
-TEXTS = {**{name: text for name, (text, _) in CASES.items() if name != "fairness"}, **MORE}
+TEXTS = {**{name: text for name, (text, _) in CASES.items() if name not in FAIR}, **MORE}
 
 
 def reached(model: Model) -> set[State]:
