@@ -1,4 +1,4 @@
-"""TLC and Fencepost agree on the counts of each pair in docs/for-tla-users.md.
+"""TLC and Fencepost agree on the verdict and the counts of each pair in docs/for-tla-users.md.
 
 A block ``tla`` consists of a module and, after its last line, TLC's configuration, so that the
 block can be saved as one file. The spec is the next block ``fence check``. For blocks with
@@ -78,6 +78,10 @@ def test_pair(pair: Pair, tmp_path: Path) -> None:
     theirs = Tlc.locate(kept=home() / "answers").run(
         Export(pair.name, pair.module, pair.configuration)
     )
+    if theirs.ended == "behaviour":
+        # A property of behaviours is violated, so TLC has not counted all states.
+        assert ours.verdict.value == "violated"
+        return
     assert (theirs.ended, ours.verdict.value) == ("ok", "ok")
     assert theirs.depth == ours.depth
     if pair.orbits:
