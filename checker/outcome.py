@@ -6,6 +6,7 @@ from dataclasses import field
 from enum import Enum
 from typing import Literal, TypeAlias, assert_never
 
+from fencepost.checker.growth import MIN_CUT_STATES, Growth
 from fencepost.checker.profile import Profile
 from fencepost.spec.core.ir import Site
 from fencepost.spec.core.types import State, Value
@@ -371,6 +372,8 @@ class Outcome:
     """The regions of a symbolic constant, in ascending order of its values."""
     profile: Profile | None = None
     """The profile of the visited states, if it was requested."""
+    growth: Growth | None = None
+    """The contribution of each variable to the states, if the search was cut or is large."""
     undecided: Undecided | None = None
     """The properties that remain undecided. None unless `cut` ended the phase that decides
     properties of behaviours.
@@ -386,6 +389,12 @@ class Outcome:
     def limit(self) -> Limit | None:
         """The limit on which the verdict depends. The verdict for a problem depends on no limit."""
         return None if self.findings else self.cut
+
+    @property
+    def deserves_growth(self) -> bool:
+        """Whether the report explains the number of states: the search was cut, or has many."""
+        least = LONG_SEARCH if self.search_cut is None else MIN_CUT_STATES
+        return self.statistics.distinct >= least
 
     @property
     def search_cut(self) -> Limit | None:

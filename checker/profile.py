@@ -47,6 +47,17 @@ class VariableProfile:
 
 
 @dataclass(frozen=True, slots=True)
+class Advice:
+    """A change of the model, as an imperative, and an estimate of its ``states`` after the change,
+    which are ``counted`` as states or as orbits.
+    """
+
+    text: str
+    states: int
+    counted: Literal["states", "orbits"] = "states"
+
+
+@dataclass(frozen=True, slots=True)
 class Profile:
     """The profile of ``states`` visited states.
 
@@ -61,6 +72,8 @@ class Profile:
     refused: dict[int, int]
     new: tuple[int, ...] = ()
     seconds: tuple[float, ...] = field(default=(), compare=False)
+    advice: tuple[Advice, ...] = ()
+    """Changes that reduce the states, with the most effective first."""
 
 
 def profiled(kind: Type, values: Collection[Value]) -> VariableProfile:

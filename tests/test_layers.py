@@ -29,6 +29,7 @@ FOLDERS = (
     "spec.mutation",
     "checker.profile",
     "checker.estimate",
+    "checker.growth",
     "checker.outcome",
     "checker.request",
     "checker.resources",

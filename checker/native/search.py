@@ -15,6 +15,7 @@ from dataclasses import astuple, replace
 from importlib import import_module
 from typing import Literal, Protocol
 
+from fencepost.checker.growth import EXAMPLES
 from fencepost.checker.layout import Layout
 from fencepost.checker.native.codegen.compile import generate
 from fencepost.checker.native.codegen.context_words import RECENT_BYTES, Slots
@@ -33,6 +34,7 @@ from fencepost.checker.native.machine.code_cache import Cache
 from fencepost.checker.native.machine.memory import Memory
 from fencepost.checker.native.machine.spill import Lost, Spill
 from fencepost.checker.native.machine.worker_context import Sizes
+from fencepost.checker.native.sampling import contributions
 from fencepost.checker.native.states import LocalStates
 from fencepost.checker.outcome import INTERRUPTED, LONG_SEARCH, Fact, Limit, Outcome
 from fencepost.checker.printing import units
@@ -187,6 +189,8 @@ def _completed(outcome: Outcome, request: Request, search: LevelSearch) -> Outco
         outcome = _judged(outcome, request, search)
     if request.profile:
         outcome = _profiled(outcome, request, search)
+    if request.profile or outcome.deserves_growth:
+        outcome = _with_growth(outcome, request, search.states)
     return _spilled(_explained(outcome, request, search), search, request.limits)
 
 
@@ -203,6 +207,22 @@ def _explained(outcome: Outcome, request: Request, search: LevelSearch) -> Outco
         return outcome
     note = Fact(f"The states, of {explorer.state_bytes} bytes each, were not compressed: {why}.")
     return replace(outcome, notes=(*outcome.notes, note))
+
+
+def _with_growth(outcome: Outcome, request: Request, states: LocalStates) -> Outcome:
+    """Adds the contribution of each variable, unless the states are in a file, where a random
+    sample takes long to read.
+    """
+    explorer = states.explorer
+    if explorer.spill is not None and explorer.spill.bytes:
+        return outcome
+    levels = min(len(outcome.statistics.levels), explorer.level)
+    try:
+        explorer.resume()
+        examples = EXAMPLES if request.profile else 0
+        return replace(outcome, growth=contributions(states.layout, explorer, levels, examples))
+    except (Cut, KeyboardInterrupt, Exhausted, MemoryError):
+        return outcome
 
 
 def _spill(limits: Limits, memory: Memory) -> Spill | None:

@@ -57,7 +57,14 @@ class Interpreter:
         note = note_permutations(orbits_searched)
         states = ValueStates(watch, runner, orbits_searched)
         search = LevelSearch(watch, states, runner=lambda: runner)
-        outcome = search.run(lambda outcome: _judged(outcome, request, search, runner))
+
+        def completed(outcome: Outcome) -> Outcome:
+            outcome = _judged(outcome, request, search, runner)
+            if not outcome.deserves_growth:
+                return outcome
+            return replace(outcome, growth=states.contributions())
+
+        outcome = search.run(completed)
         return outcome if note is None else replace(outcome, notes=(*outcome.notes, note))
 
 

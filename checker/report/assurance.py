@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence, Set
 
 from fencepost.checker.estimate import estimated
 from fencepost.checker.outcome import Fact, Outcome, Verdict
+from fencepost.checker.report.growth import grows_with
 from fencepost.checker.run.job import Job
 from fencepost.checker.run.judge import CheckResult, Exit, counts_compared
 from fencepost.checker.run.words import ended, plural, resumed, unproved
@@ -60,6 +61,7 @@ def remarks(result: CheckResult) -> tuple[Remark, ...]:
     return (
         *_resumed(result.outcome),
         *_searched(result),
+        *(Remark("grows with", line, routine=True) for line in grows_with(result)),
         *_bounds(result.job),
         *_symbolic(result.job.model),
         *_cut(result),

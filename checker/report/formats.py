@@ -10,6 +10,7 @@ from fencepost.checker.report import github, json, junit, sarif
 from fencepost.checker.report.baseline import Baseline
 from fencepost.checker.report.counterexamples import counterexamples_markup
 from fencepost.checker.report.folder_page import folder_page
+from fencepost.checker.report.growth import grows_with
 from fencepost.checker.report.html import html, report_page
 from fencepost.checker.report.labels import MAX_DRAWN
 from fencepost.checker.report.several import WHOLE, Detail, Report
@@ -55,6 +56,7 @@ def _html(whole: Whole, baseline: Baseline | None) -> str:
         if len(finding.trace.steps) <= MAX_DRAWN:
             why = causes(chosen.job.model, finding.trace, finding)
             remarks = [text for _, text, _ in whole.resumed]
+            remarks += [f"the number of states grows with {line}" for line in grows_with(chosen)]
             trace = result_document(chosen, finding, whole.version, why)
             return html(trace, remarks, counterexamples_markup(chosen))
     title = summarized(whole.results, whole.missing)

@@ -14,6 +14,7 @@ from fencepost.checker.outcome import Region, Statistics, Step
 from fencepost.checker.printing.json_values import Json, json_notation, written
 from fencepost.checker.report.assurance import remarks, valued
 from fencepost.checker.report.counterexamples import names
+from fencepost.checker.report.growth import growth_object
 from fencepost.checker.report.profile import profile_object
 from fencepost.checker.report.whole_run import SpecRun, Whole, within
 from fencepost.checker.run.judge import UNCHECKED, CheckResult
@@ -99,6 +100,7 @@ def check_object(result: CheckResult) -> dict[str, Json]:
         **_misfit(result),
         **_scenario(result),
         **_symbolic(result),
+        **growth_object(result),
         **profile_object(result),
     }
 

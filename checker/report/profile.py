@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from fencepost.checker.printing.json_values import Json
 from fencepost.checker.printing.page import Page, cells, padded
 from fencepost.checker.profile import Extent, Profile, VariableProfile
+from fencepost.checker.report.growth import rounded
 from fencepost.checker.run.judge import CheckResult
 from fencepost.checker.run.words import plural
 from fencepost.checker.trace.excerpts import place, quoted
@@ -43,6 +44,16 @@ def write_profile(page: Page, result: CheckResult) -> None:
         text = f"`{quoted(guard.span)}` ({where})"
         guards.append((model.actions[guard.action].name, f"{count:,}", text))
     _table(page, "guard of", "was false", guards, " ")
+    rows = [
+        (
+            advice.text,
+            f"{rounded(advice.states):,}",
+            f"{advice.counted} instead of {profile.states:,}"
+            + (" states" if advice.counted == "orbits" else ""),
+        )
+        for advice in profile.advice
+    ]
+    _table(page, "advice", "about", rows, " ")
 
 
 def _write_actions(page: Page, result: CheckResult, profile: Profile) -> None:
@@ -138,6 +149,10 @@ def profile_object(result: CheckResult) -> dict[str, Json]:
                 for variable, seen in zip(model.variables, profile.variables, strict=True)
             },
             "guards": guards,
+            "advice": [
+                {"change": advice.text, advice.counted: rounded(advice.states)}
+                for advice in profile.advice
+            ],
         }
     }
 

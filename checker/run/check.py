@@ -24,6 +24,7 @@ from fencepost.checker.request import (
     ignored,
 )
 from fencepost.checker.resources import free_processors, processors
+from fencepost.checker.run.advice import advised
 from fencepost.checker.run.counterexamples import with_counterexamples
 from fencepost.checker.run.job import Job
 from fencepost.checker.run.judge import CheckResult, judge
@@ -263,6 +264,7 @@ def perform(job: Job, progress: Callable[[Progress], None]) -> CheckResult:
         if job.settings.counterexamples is not None:
             wanted = job.settings.counterexamples
             outcome = with_counterexamples(engine, job.request(progress), outcome, wanted)
+        outcome = advised(job, outcome)
     except Unsupported as unsupported:
         raise Rejected([not_supported(job.engine, unsupported)]) from None
     return judge(job, outcome)

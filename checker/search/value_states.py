@@ -4,8 +4,10 @@ initial states if there are too many of them. `ValueStates` implements `States`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from operator import itemgetter
 
+from fencepost.checker.growth import Growth, drawn, growth
 from fencepost.checker.search.limits import Watch
 from fencepost.checker.search.orbits import MIN_NOTED_PERMUTATIONS, Orbits
 from fencepost.checker.search.states import Counts, Extent
@@ -68,6 +70,14 @@ class ValueStates:
     def count(self) -> Counts:
         return self._visitor.counts(len(self._visitor.fresh))
 
+    def contributions(self) -> Growth:
+        """Estimates the contribution of each variable to the states."""
+        every = list(self._parents)
+        sample = [every[number] for number in drawn(len(every))]
+        numbers = range(len(self._runner.model.variables))
+        drop = [_without(number) for number in numbers]
+        return growth(len(every), sample, [itemgetter(number) for number in numbers], drop)
+
     def predecessors(self, level: int, states: Sequence[State]) -> list[State]:
         if self._orbits is not None:
             return self._least_before(self._levels[level - 1], states, self._orbits)
@@ -89,3 +99,8 @@ class ValueStates:
                 if steps_to is not None:
                     steps_to.append((before, after))
         return [orbits.before(leads[orbits.least(state)], state) for state in states]
+
+
+def _without(number: int) -> Callable[[State], State]:
+    """Returns a function that removes a variable from a state."""
+    return lambda state: state[:number] + state[number + 1 :]
