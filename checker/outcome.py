@@ -329,8 +329,8 @@ class Fact(str):
 
 
 LONG_SEARCH = 1_000_000
-"""The minimum number of states of a search whose report explains its use of memory and
-processors.
+"""The minimum number of states of a search whose report explains its size and its use of
+memory and processors.
 """
 
 
