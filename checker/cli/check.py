@@ -21,6 +21,7 @@ from fencepost.checker.cli.options import (
     SPEC,
     OptionalValues,
     Outputs,
+    Unlisted,
     checked,
     outputs_of,
     request_options,
@@ -73,6 +74,7 @@ SPECS = click.argument("specs", metavar="SPEC...", nargs=-1, required=True, type
     short_help="Search the reachable states of specs.",
     epilog=f"""\b
 {topics(SYMBOLIC, LONG, SPARK)}
+Reports (docs/ci.md): --trace-style, --summary, --remarks, --remarks-baseline, --baseline
 Example:  fencepost check race.fence --check fixed --const Verify=false
 Exit code: 0 as expected, 3 inconclusive, 4 not found, 10 assumption, 11 deadlock, 12 invariant,
 13 step invariant, 14 assertion, 75 evaluation error, 150 error in a spec, 151 wrong option.""",
@@ -85,22 +87,11 @@ Exit code: 0 as expected, 3 inconclusive, 4 not found, 10 assumption, 11 deadloc
 @click.option("--output", metavar="FILE", type=FILE, help="Write the report to a file.")
 @click.option("-v", "--verbose", count=True, help="Show a line per check; -vv: checks in full.")
 @click.option("-q", "--quiet", is_flag=True, help="Show only unexpected results.")
-@click.option(
-    "--trace-style",
-    type=click.Choice(["full", "steps"]),
-    default="full",
-    help="Show full traces, or one line per step.",
-)
-@click.option("--summary", is_flag=True, help="List slowest, largest, least covered checks.")
-@click.option("--remarks", is_flag=True, help="List remarks, such as actions never taken.")
-@click.option(
-    "--remarks-baseline",
-    "remarks_baseline",
-    metavar="FILE",
-    type=FILE,
-    help="List and fail on new remarks only (JSON report).",
-)
-@click.option("--baseline", metavar="FILE", type=FILE, help="Compare in HTML with a JSON report.")
+@click.option("--trace-style", cls=Unlisted, type=click.Choice(["full", "steps"]), default="full")
+@click.option("--summary", cls=Unlisted, is_flag=True)
+@click.option("--remarks", cls=Unlisted, is_flag=True)
+@click.option("--remarks-baseline", cls=Unlisted, metavar="FILE", type=FILE)
+@click.option("--baseline", cls=Unlisted, metavar="FILE", type=FILE)
 @click.option("--no-progress", "silent", is_flag=True, help="Hide progress on stderr.")
 @click.option("--watch", "watching", is_flag=True, help="Rerun specs when they change.")
 def check(
