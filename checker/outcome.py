@@ -372,8 +372,10 @@ class Outcome:
     """The regions of a symbolic constant, in ascending order of its values."""
     profile: Profile | None = None
     """The profile of the visited states, if it was requested."""
-    growth: Growth | None = None
-    """The contribution of each variable to the states, if the search was cut or is large."""
+    growth: Growth | None = field(default=None, compare=False)
+    """The contribution of each variable to the states, if the search was cut or is large. It
+    depends on the order in which the workers find states.
+    """
     undecided: Undecided | None = None
     """The properties that remain undecided. None unless `cut` ended the phase that decides
     properties of behaviours.
