@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from unittest import mock
 
 import pytest
 from tests.support.checked_specs import codes
@@ -14,6 +15,7 @@ from tests.support.checked_specs import problems as checked
 from tests.support.syntax_trees import dump, problem_line, problems, source
 from tests.support.text_tables import tables
 
+from fencepost.spec.elaborate.claims import program
 from fencepost.spec.syntax.parser import MAX_PROBLEMS, parse
 from fencepost.spec.text.problem import Problem
 
@@ -185,3 +187,10 @@ def test_suggested_texts_are_specs(line: str) -> None:
 @pytest.mark.parametrize(("text", "expected"), TABLES["broken_declarations"])
 def test_uses_of_broken_declarations_are_not_errors(text: str, expected: str) -> None:
     assert " ".join(codes(f"{text}\n")) == expected
+
+
+def test_a_syntax_error_does_not_wait_for_every_check() -> None:
+    checks = "".join(f"check c{number}:\n    const N = {number}\n" for number in range(1, 50))
+    with mock.patch.object(program, "build", wraps=program.build) as built:
+        assert codes(f"cosnt N: int = 1\nvar x: 0..N = 0\n{checks}") == ["F114"]
+    assert built.call_count == 1
