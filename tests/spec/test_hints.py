@@ -189,6 +189,11 @@ def test_uses_of_broken_declarations_are_not_errors(text: str, expected: str) ->
     assert " ".join(codes(f"{text}\n")) == expected
 
 
+def test_a_refined_module_may_depend_on_a_broken_declaration() -> None:
+    text = "import m with T = T\ntpe T = 0..1\nrefinement R: m where\n    x = 0\nvar y: T = 0\n"
+    assert codes(text, {"m.fence": "param type T\nvar x: T in T\n"}) == ["F114"]
+
+
 def test_a_syntax_error_does_not_wait_for_every_check() -> None:
     checks = "".join(f"check c{number}:\n    const N = {number}\n" for number in range(1, 50))
     with mock.patch.object(program, "build", wraps=program.build) as built:

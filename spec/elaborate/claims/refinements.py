@@ -73,6 +73,9 @@ def refinement(
         if not problem.warning and problem not in work.problems
     ]
     work.problems += errors
+    if any(instance.file.broken.names for instance in (context.module, *machine.instances)):
+        # The module may lack state that depends on a broken declaration.
+        return None
     if model is None or errors or not _fits(context, node, model, machine):
         return None
     images = _images(context, node, model, machine.entities)
