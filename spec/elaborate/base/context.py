@@ -13,7 +13,7 @@ from typing import Literal, Never, Protocol, TypeAlias
 
 from fencepost.spec.core import ir
 from fencepost.spec.core.size_limits import DEEPEST, MAX_EXPANDED, MAX_NESTED
-from fencepost.spec.core.types import Type
+from fencepost.spec.core.types import Option, Type, describe
 from fencepost.spec.elaborate.base.built_in import RESERVED, VALUE_WORDS, BuiltIn
 from fencepost.spec.elaborate.base.other_languages import ANYWHERE
 from fencepost.spec.elaborate.base.symbols import (
@@ -326,6 +326,16 @@ class Context:
         calls: tuple[Note, ...] = tuple((call, "called from here") for call in self.calls[-1:])
         return self.work.report(code, span, message, *notes, *calls)
 
+    def mismatch(
+        self, code: str, span: Span, rule: str, kind: Type, hint: str = "", *notes: Note
+    ) -> Reported:
+        """Reports a value of type ``kind`` in a position where ``rule`` does not allow it. If there
+        is no other ``hint``, the message about an option says how to take its value out.
+        """
+        if isinstance(kind, Option) and not hint:
+            hint = "; `!` unwraps an option"
+        return self.report(code, span, f"{rule}, but this is {describe(kind)}{hint}", *notes)
+
     def site(self, code: str, span: Span, message: str) -> int:
         """Returns the number of a new site at which evaluation can fail."""
         self.work.sites.append(ir.Site(code, span, message, self.calls))
@@ -499,6 +509,11 @@ class Context:
         elif not hint and name.text in ANYWHERE:
             hint = f"; {ANYWHERE[name.text]}"
         return self.report("F201", name.span, f'no {what} "{name.text}" is known here{hint}')
+
+
+def twice(name: str, span: Span) -> tuple[str, Note]:
+    """Returns the message and the note for a name that was first declared at ``span``."""
+    return f'"{name}" is declared twice', (span, "first declared here")
 
 
 def hiding(text: str, what: str, span: Span, advice: str = ANOTHER_NAME) -> tuple[str, Note]:

@@ -23,6 +23,7 @@ from fencepost.spec.elaborate.base.context import (
     hiding,
     reserved,
     role_locals,
+    twice,
 )
 from fencepost.spec.elaborate.base.symbols import (
     ActionEntity,
@@ -113,9 +114,7 @@ class Gathering:
 
     def _twice(self, name: str, span: Span, other: Span) -> None:
         first, second = sorted([span, other], key=lambda where: where.start)
-        self.work.report(
-            "F202", second, f'"{name}" is declared twice', (first, "first declared here")
-        )
+        self.work.report("F202", second, *twice(name, first))
 
 
 def _parameter(name: str, span: Span, module: Instance, node: syntax.Param) -> Entity:

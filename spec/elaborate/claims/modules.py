@@ -13,7 +13,7 @@ from typing import TypeAlias
 
 from fencepost.spec.core.types import Bool, Int, describe
 from fencepost.spec.elaborate.base.built_in import TYPE_WORDS
-from fencepost.spec.elaborate.base.context import Context, Elaboration, Position
+from fencepost.spec.elaborate.base.context import Context, Elaboration, Position, twice
 from fencepost.spec.elaborate.base.files import Files
 from fencepost.spec.elaborate.base.symbols import (
     BrokenEntity,
@@ -168,8 +168,7 @@ class Modules:
         if other is None:
             instance.imports[name.text] = entity
         elif other is not entity and not isinstance(other, BrokenEntity):
-            note = (other.span, "first declared here")
-            self.work.report("F202", name.span, f'"{name.text}" is declared twice', note)
+            self.work.report("F202", name.span, *twice(name.text, other.span))
 
     def _import_name(self, instance: Instance, module: Instance, name: syntax.Name) -> None:
         entity = module.names.get(name.text)

@@ -39,7 +39,7 @@ from fencepost.spec.core.types import (
     components,
     describe,
 )
-from fencepost.spec.elaborate.base.context import Context, Elaboration, Position
+from fencepost.spec.elaborate.base.context import Context, Elaboration, Position, twice
 from fencepost.spec.elaborate.base.symbols import ChannelEntity, Instance, VariableEntity
 from fencepost.spec.elaborate.claims.module_state import every_instance
 from fencepost.spec.elaborate.claims.recording_rules import Rules
@@ -47,7 +47,7 @@ from fencepost.spec.elaborate.types.partiality import coerced
 from fencepost.spec.elaborate.values.channels import discipline
 from fencepost.spec.records import replace
 from fencepost.spec.syntax import nodes as syntax
-from fencepost.spec.text.problem import Note, suggestion_or_all
+from fencepost.spec.text.problem import suggestion_or_all
 from fencepost.spec.text.source import Span
 
 INTEGER = Int(-(2**53), 2**53)
@@ -227,9 +227,7 @@ class _Declared:
         for decl in head.fields:
             local = decl.alias or decl.name
             if local.text in seen:
-                first: Note = (seen[local.text], "first declared here")
-                message = f'"{local.text}" is declared twice'
-                self.context.report("F202", local.span, message, first)
+                self.context.report("F202", local.span, *twice(local.text, seen[local.text]))
                 continue
             seen[local.text] = local.span
             shape = self._shape(decl.type)

@@ -72,9 +72,7 @@ def integer(context: Context, node: syntax.Expr) -> int | None:
         return None
     kind, value = result
     if not isinstance(kind, Integer) or not isinstance(value, int):
-        return context.report(
-            "F301", node.span, f"an integer is required here, but this is {describe(kind)}"
-        )
+        return context.mismatch("F301", node.span, "an integer is required here", kind)
     return value
 
 
@@ -157,7 +155,5 @@ def _constant_value(context: Context, entity: ConstEntity) -> tuple[Type, Value]
         return None
     result = constant(home, node, kind, entity.name)
     if result is not None and free and not isinstance(result[0], Int):
-        return context.report(
-            "F301", node.span, f"{entity.name} is an int, but this is {describe(result[0])}"
-        )
+        return context.mismatch("F301", node.span, f"{entity.name} is an int", result[0])
     return result

@@ -31,15 +31,11 @@ def member_of(context: Context, node: syntax.Expr, kind: Type) -> int | None:
     Returns None if a mistake was reported.
     """
     if not isinstance(kind, Nominal | Union):
-        hint = "; `!` unwraps an option" if isinstance(kind, Option) else ""
+        hint = ""
         if isinstance(kind, Option) and isinstance(node, syntax.Name) and node.text == "None":
             hint = "; `== none` and `!= none` test for a value"
-        return context.report(
-            "F309",
-            node.span,
-            "`is` and patterns tell the members of an enum or union apart, but this is"
-            f" {describe(kind)}{hint}",
-        )
+        rule = "`is` and patterns tell the members of an enum or union apart"
+        return context.mismatch("F309", node.span, rule, kind, hint)
     name = node.name if isinstance(node, syntax.Attribute) else node
     assert isinstance(name, syntax.Name)
     if isinstance(node, syntax.Attribute) and not _names_type(context, node.base, kind):

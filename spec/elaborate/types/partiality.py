@@ -162,6 +162,11 @@ def converted_value(
     return coerced(context, context.expression(node, target), target, node.span, holder, *notes)
 
 
+def converting(kind: Type) -> str:
+    """Returns the hint for a value of this type in a position for an ``int``, or ""."""
+    return "; int(...) converts" if isinstance(kind, Machine) else ""
+
+
 def same_kind(
     context: Context, kind: Type, target: Type, span: Span, holds: str, *notes: Note
 ) -> bool:

@@ -30,7 +30,7 @@ from fencepost.spec.core.types import (
     has_ghost,
 )
 from fencepost.spec.elaborate.base.built_in import TYPE_WORDS
-from fencepost.spec.elaborate.base.context import Context, Elaboration, Position, Reported
+from fencepost.spec.elaborate.base.context import Context, Elaboration, Position, Reported, twice
 from fencepost.spec.elaborate.base.other_languages import TYPES
 from fencepost.spec.elaborate.base.size_checks import bounded, map_type
 from fencepost.spec.elaborate.base.symbols import (
@@ -309,12 +309,7 @@ def _fields(context: Context, nodes: tuple[syntax.FieldDecl, ...]) -> tuple[Fiel
     for node in nodes:
         name = node.name.text
         if name in seen:
-            context.report(
-                "F202",
-                node.name.span,
-                f'"{name}" is declared twice',
-                (seen[name].name.span, "first declared here"),
-            )
+            context.report("F202", node.name.span, *twice(name, seen[name].name.span))
         seen.setdefault(name, node)
         kind = resolve(context, node.type)
         if kind is not None:

@@ -25,6 +25,7 @@ from fencepost.spec.elaborate.base.context import Context, first_ghost
 from fencepost.spec.elaborate.base.symbols import Ghost, Operand
 from fencepost.spec.elaborate.types.arguments import wrong_number
 from fencepost.spec.elaborate.types.partiality import (
+    converting,
     in_64_bits,
     integer_of,
     narrowed,
@@ -76,9 +77,7 @@ def negated(context: Context, operand: Operand, span: Span) -> Operand | None:
         case Machine() as kind:
             expr = ir.Negate(kind, operand.expr, span=span)
         case other:
-            return context.report(
-                "F308", span, f"- takes an integer, but this is {describe(other)}"
-            )
+            return context.mismatch("F308", span, "- takes an integer", other)
     return Operand(settled(expr, operand.expr), operand.ghost)
 
 
@@ -98,11 +97,10 @@ def combined(
         joining = operator == "+" and isinstance(left.type, Seq)
         hint = other_languages.operator(operator, left.type if joining else wrong)
         if isinstance(wrong, Option):
-            hint = "; `!` unwraps an option"
+            hint = ""
         elif not hint and operator in _SET_OPERATORS and _element(left.type, right.type):
             hint = "; the set of one element is {e}"
-        message = f"{operator} takes two {accepted}, but this is {describe(wrong)}{hint}"
-        return context.report("F308", span, message)
+        return context.mismatch("F308", span, f"{operator} takes two {accepted}", wrong, hint)
     both = unified(context, left, right, span, "this combines")
     if both is None:
         return None
@@ -179,14 +177,9 @@ def interval(context: Context, low: Operand, high: Operand, span: Span) -> Opera
     """Elaborates ``low..high`` as a set."""
     for operand in (low, high):
         if not isinstance(operand.type, Int):
-            hint = ""
-            if isinstance(operand.type, Machine):
-                hint = "; int(...) converts"
-            return context.report(
-                "F301",
-                operand.expr.span or span,
-                f"an integer is required here, but this is {describe(operand.type)}{hint}",
-            )
+            where, kind = operand.expr.span or span, operand.type
+            rule = "an integer is required here"
+            return context.mismatch("F301", where, rule, kind, converting(kind))
     low, high = _tight(low), _tight(high)
     assert isinstance(low.type, Int)
     assert isinstance(high.type, Int)
@@ -239,6 +232,4 @@ def _number(context: Context, node: syntax.Call, name: str) -> Operand | None:
     operand = context.inner().expression(node.arguments[0].value)
     if operand is None or isinstance(operand.type, Integer):
         return operand
-    hint = "; `!` unwraps an option" if isinstance(operand.type, Option) else ""
-    message = f"{name} converts integers, but this is {describe(operand.type)}{hint}"
-    return context.report("F308", node.span, message)
+    return context.mismatch("F308", node.span, f"{name} converts integers", operand.type)

@@ -9,7 +9,7 @@ keeps a constant antecedent, because coverage reports whether the antecedent was
 from __future__ import annotations
 
 from fencepost.spec.core import ir
-from fencepost.spec.core.types import Bool, Type, describe
+from fencepost.spec.core.types import Bool, Type
 from fencepost.spec.elaborate.base.context import Context, first_ghost
 from fencepost.spec.elaborate.base.symbols import Operand
 from fencepost.spec.elaborate.types.bidirectional import need, open_ended, wanted_of
@@ -29,9 +29,7 @@ def truth(context: Context, node: syntax.Expr) -> Operand | None:
     if operand.type != BOOL:
         while isinstance(node, syntax.LetIn):
             node = node.body
-        return context.report(
-            "F301", node.span, f"a condition is required here, but this is {describe(operand.type)}"
-        )
+        return context.mismatch("F301", node.span, "a condition is required here", operand.type)
     return operand
 
 

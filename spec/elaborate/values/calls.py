@@ -22,7 +22,6 @@ from fencepost.spec.core.types import (
     Set,
     Type,
     Union,
-    describe,
 )
 from fencepost.spec.elaborate.base import other_languages
 from fencepost.spec.elaborate.base.context import Context, Reported, role_locals
@@ -42,7 +41,7 @@ from fencepost.spec.elaborate.types.arguments import named, wrong_number
 from fencepost.spec.elaborate.types.bidirectional import open_ended
 from fencepost.spec.elaborate.types.members import index_of, member_named
 from fencepost.spec.elaborate.types.narrowing import reading
-from fencepost.spec.elaborate.types.partiality import coerced
+from fencepost.spec.elaborate.types.partiality import coerced, converting
 from fencepost.spec.elaborate.types.type_expressions import module_member, resolve, type_of
 from fencepost.spec.elaborate.values import arithmetic
 from fencepost.spec.elaborate.values.collections import comprehension
@@ -234,9 +233,9 @@ def def_body(inside: Context, entity: DefEntity) -> Operand | None:
         body = inside.expression(decl.body, _shape(inside, decl.result))
         kind = None if body is None else _opened(inside, decl.result, body.type)
         if body is not None and kind is None:
-            message = f"{entity.name} is {decl.result.span.text}, but this is {describe(body.type)}"
+            rule = f"{entity.name} is {decl.result.span.text}"
             note: Note = (decl.result.span, "its type is declared here")
-            inside.report("F301", decl.body.span, message, note)
+            inside.mismatch("F301", decl.body.span, rule, body.type, "", note)
     else:
         kind = _declared(inside, decl.result)
         body = inside.expression(decl.body, kind)
@@ -375,9 +374,8 @@ def _argument_value(
     if kind is None:
         if not isinstance(parameter.type, syntax.Index) or shape is not None:
             expected = " ".join(parameter.type.span.text.split())
-            message = f"{name} is {expected}, but this is {describe(operand.type)}"
-            hint = "; int(...) converts" if isinstance(operand.type, Machine) else ""
-            outer.report("F301", value.span, message + hint, note)
+            hint = converting(operand.type)
+            outer.mismatch("F301", value.span, f"{name} is {expected}", operand.type, hint, note)
         return None
     return coerced(outer, operand, kind, value.span, name, note)
 

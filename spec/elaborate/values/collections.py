@@ -39,13 +39,8 @@ from fencepost.spec.text.source import Span
 def no_collection(context: Context, span: Span, kind: Type) -> Reported:
     """Reports that an expression is not a collection (F311)."""
     hint = "; iterate over its key type instead" if isinstance(kind, Map) else ""
-    if isinstance(kind, Option):
-        hint = "; `!` unwraps an option"
-    return context.report(
-        "F311",
-        span,
-        f"a set, sequence, bag or finite type is required here, but this is {describe(kind)}{hint}",
-    )
+    rule = "a set, sequence, bag or finite type is required here"
+    return context.mismatch("F311", span, rule, kind, hint)
 
 
 def elements(
@@ -310,11 +305,8 @@ def _mapping(
             "F312", node.span, "a map has a value for every key: [e for k in K], where K is a type"
         )
     if isinstance(expected, Map) and expected.key != kind and context.position.convert is None:
-        return context.report(
-            "F302",
-            node.binders[0].domain.span,
-            f"the keys are {describe(expected.key)}, but this is {describe(kind)}",
-        )
+        rule = f"the keys are {describe(expected.key)}"
+        return context.mismatch("F302", node.binders[0].domain.span, rule, kind)
     target = map_type(context, kind, element.type, node.span)
     if target is None:
         return None

@@ -63,13 +63,8 @@ def order(context: Context, node: syntax.Binary) -> Operand | None:
         return None
     for operand, side in ((left, node.left), (right, node.right)):
         if not isinstance(operand.type, Integer | Set):
-            hint = "; `!` unwraps an option" if isinstance(operand.type, Option) else ""
-            return context.report(
-                "F308",
-                side.span,
-                f"{node.operator} compares two integers or two sets, but this is"
-                f" {describe(operand.type)}{hint}",
-            )
+            rule = f"{node.operator} compares two integers or two sets"
+            return context.mismatch("F308", side.span, rule, operand.type)
     both = unified(context, left, right, node.span, "this compares")
     if both is None:
         return None

@@ -79,17 +79,13 @@ def part_of(context: Context, node: syntax.Part) -> Operand | None:
     if base is None:
         return None
     if not isinstance(base.type, Seq):
-        hint = "; `!` unwraps an option" if isinstance(base.type, Option) else ""
-        message = f"only a sequence has parts, but this is {describe(base.type)}{hint}"
-        return context.report("F313", node.base.span, message)
+        return context.mismatch("F313", node.base.span, "only a sequence has parts", base.type)
     return part(inner, base, node.low, node.high, node.span)
 
 
 def no_index(context: Context, kind: Type, span: Span) -> Reported:
     """Reports that a value of type ``kind`` cannot be indexed (F313)."""
-    hint = "; `!` unwraps an option" if isinstance(kind, Option) else ""
-    message = f"only a sequence or map can be indexed, but this is {describe(kind)}{hint}"
-    return context.report("F313", span, message)
+    return context.mismatch("F313", span, "only a sequence or map can be indexed", kind)
 
 
 def field_of(context: Context, node: syntax.Attribute) -> Operand | None:
@@ -233,8 +229,6 @@ def unwrapped(context: Context, node: syntax.Unwrap) -> Operand | None:
     if operand is None:
         return None
     if not isinstance(operand.type, Option):
-        return context.report(
-            "F316", node.span, f"`!` unwraps an option, but this is {describe(operand.type)}"
-        )
+        return context.mismatch("F316", node.span, "`!` unwraps an option", operand.type)
     site = context.site("F906", node.span, "this is none, and `!` unwraps a value")
     return Operand(content(context, operand.expr, node.span, site), operand.ghost)

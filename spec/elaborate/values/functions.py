@@ -132,8 +132,7 @@ def _of_collection(
             return None
         if kind is not None and not isinstance(operand.type, kind):
             name = node.function.span.text
-            message = f"{name} takes a {described}, but this is {describe(operand.type)}"
-            return context.report("F311", value.span, message)
+            return context.mismatch("F311", value.span, f"{name} takes a {described}", operand.type)
         return core(context, operand, node.span)
 
     return build
@@ -148,8 +147,8 @@ def _count(context: Context, node: syntax.Call) -> Operand | None:
     if first is None:
         return None
     if not isinstance(first.type, Seq | Bag):
-        message = f"count(q, e) takes a sequence or bag, but this is {describe(first.type)}"
-        return context.report("F311", node.arguments[0].span, message)
+        rule = "count(q, e) takes a sequence or bag"
+        return context.mismatch("F311", node.arguments[0].span, rule, first.type)
     inner = first.type.element
     second = context.expression(node.arguments[1].value, inner)
     if second is None:
@@ -236,8 +235,7 @@ def _of_two(greatest: bool) -> Build:
             return None
         kind = both[2]
         if not isinstance(kind, Integer):
-            message = f"this compares integers, but this is {describe(kind)}"
-            return context.report("F308", node.span, message)
+            return context.mismatch("F308", node.span, "this compares integers", kind)
         first, second = both[0].expr, both[1].expr
 
         def chosen(a: ir.Expr, b: ir.Expr) -> ir.Expr:

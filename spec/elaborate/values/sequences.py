@@ -11,12 +11,13 @@ from fencepost.spec.core import ir
 from fencepost.spec.core.operators import Operator
 from fencepost.spec.core.size_limits import MAX_CAPACITY
 from fencepost.spec.core.type_relations import join
-from fencepost.spec.core.types import Int, Machine, Seq, Set, Type, describe
+from fencepost.spec.core.types import Int, Seq, Set, Type, describe
 from fencepost.spec.elaborate.base.context import Context, first_ghost
 from fencepost.spec.elaborate.base.symbols import Operand
 from fencepost.spec.elaborate.types.partiality import (
     bound_all,
     bound_pair,
+    converting,
     guarded,
     number,
     settled,
@@ -31,11 +32,10 @@ def is_index(context: Context, index: Operand, span: Span) -> bool:
     """Whether a value can be used as the index of a sequence. Reports F301 if it cannot."""
     if isinstance(index.type, Int):
         return True
-    hint = "; int(...) converts" if isinstance(index.type, Machine) else ""
+    hint = converting(index.type)
     if isinstance(index.type, Set):
         hint = "; a part of a sequence is written q[i..j]"
-    message = f"an index is an integer, but this is {describe(index.type)}{hint}"
-    context.report("F301", span, message)
+    context.mismatch("F301", span, "an index is an integer", index.type, hint)
     return False
 
 
