@@ -94,7 +94,7 @@ class Typer(Protocol):
 
 
 class Convert(Protocol):
-    """Converts an expression to a type of another module (see `conversion.converted`)."""
+    """Converts an expression to a type of another module (see `refinements.converted`)."""
 
     def __call__(
         self, context: Context, expr: ir.Expr, target: Type, span: Span, /
