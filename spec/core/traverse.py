@@ -38,8 +38,13 @@ def parts(kind: type[Any]) -> tuple[str, ...]:
 
 def children(node: Node) -> list[Node]:
     """Returns the direct children of a node, in source order."""
+    return _nodes_in(node, parts(type(node)))
+
+
+def _nodes_in(node: Node, names: tuple[str, ...]) -> list[Node]:
+    """Returns the nodes in the fields with these names."""
     nodes: list[Node] = []
-    for name in parts(type(node)):
+    for name in names:
         _gather(getattr(node, name), nodes)
     return nodes
 
@@ -60,21 +65,12 @@ def statements(tree: object) -> Iterator[ir.Statement]:
 
     This yields the same statements as `walk`, but does not traverse expressions.
     """
-    stack: list[Node] = []
-    _gather(tree, stack)
-    stack.reverse()
-    while stack:
-        node = cast("ir.Statement", stack.pop())
-        yield node
-        stack.extend(reversed(bodies(node)))
+    return cast("Iterator[ir.Statement]", _preorder(tree, _bodies))
 
 
 def bodies(statement: ir.Statement) -> list[ir.Statement]:
     """Returns the statements directly inside ``statement``."""
-    nested: list[Node] = []
-    for name in _bodies(type(statement)):
-        _gather(getattr(statement, name), nested)
-    return cast("list[ir.Statement]", nested)
+    return cast("list[ir.Statement]", _nodes_in(statement, _bodies(type(statement))))
 
 
 _OF_STATEMENTS = frozenset(["Statement", "tuple[Statement, ...]"])
@@ -98,11 +94,7 @@ def depth(tree: Node) -> int:
     level = [tree]
     while level:
         levels += 1
-        below: list[Node] = []
-        for node in level:
-            for name in parts(type(node)):
-                _gather(getattr(node, name), below)
-        level = below
+        level = [below for node in level for below in children(node)]
     return levels
 
 
@@ -110,13 +102,20 @@ def walk(tree: object) -> Iterator[Node]:
     """Yields every node in ``tree``, which is a node or nested tuples of nodes. They are in source
     order, and a parent precedes its children.
     """
+    return _preorder(tree, parts)
+
+
+def _preorder(tree: object, fields: Callable[[type[Any]], tuple[str, ...]]) -> Iterator[Node]:
+    """Yields the nodes of ``tree`` that fields with these names contain, each before those inside
+    it.
+    """
     stack: list[Node] = []
     _gather(tree, stack)
     stack.reverse()
     while stack:
         node = stack.pop()
         yield node
-        stack.extend(reversed(children(node)))
+        stack.extend(reversed(_nodes_in(node, fields(type(node)))))
 
 
 # ---------------------------------------------------------------- reads, assignments and failures

@@ -175,7 +175,7 @@ def mapped(
     """Builds the model of a check, together with the spec's mapping of recordings. Raises Rejected
     like `build`.
     """
-    assembly, model = _assembled(program, check, overrides, None, None, False)
+    assembly, model = _assembled(program, check, overrides)
     return model, assembly.recording
 
 
@@ -183,7 +183,7 @@ def staged(
     program: Program, check: Check, overrides: Mapping[str, str] | None = None
 ) -> tuple[ir.Model, Scenario]:
     """Builds a scenario and its model. Raises Rejected like `build`."""
-    assembly, model = _assembled(program, check, overrides, None, None, False)
+    assembly, model = _assembled(program, check, overrides)
     (scenario,) = assembly.scenarios
     return model, scenario
 
@@ -192,9 +192,9 @@ def _assembled(
     program: Program,
     check: Check | None,
     overrides: Mapping[str, str] | None,
-    asked: str | None,
-    recorder: Recorder | None,
-    of_any_type: bool,
+    asked: str | None = None,
+    recorder: Recorder | None = None,
+    of_any_type: bool = False,
     stated: Sequence[syntax.ScenarioDecl] = (),
 ) -> tuple[Assembly, ir.Model]:
     title = "the expression" if of_any_type else "the condition"

@@ -17,6 +17,7 @@ from fencepost.spec.core.spelling import show
 from fencepost.spec.core.traverse import (
     Node,
     assigned,
+    bodies,
     children,
     may_fail,
     rebuilt,
@@ -246,8 +247,8 @@ def _touches(
     """Yields a fix for each read or write of a round that conflicts with a write of another
     round.
     """
-    read: list[Node] = []
-    inner: tuple[ir.Statement, ...] = ()
+    inner = bodies(node)
+    read: list[Node] = [part for part in children(node) if not any(part is body for body in inner)]
     match node:
         case ir.Assign(variable, path, value):
             added = value if variable in apart else _added(variable, path, value)
@@ -256,26 +257,10 @@ def _touches(
                 return
             read = [*path, added]
         case ir.Ensure(condition) | ir.Require(condition):
-            if not _is_room(condition, written - apart.keys()):
-                read = [condition]
-        case ir.Assert(condition):
-            read = [condition]
-        case ir.Bind(_, value, body):
-            read, inner = [value], (body,)
-        case ir.Pick(_, domain, condition, body=body):
-            read, inner = [domain, *([] if condition is None else [condition])], (body,)
-        case ir.If(condition, then, otherwise):
-            read, inner = [condition], (then, otherwise)
-        case ir.ForEach(_, domain, body):
-            read, inner = [domain], (body,)
-        case ir.Block(_, body):
-            inner = (body,)
-        case ir.Sequence(parts):
-            inner = parts
-        case ir.Leave() | ir.Mark():
-            pass
+            if _is_room(condition, written - apart.keys()):
+                read = []
         case _:
-            assert_never(node)
+            pass
     if any(_reads_written(slot, part, written, apart) for part in read):
         yield "a round reads what another one may have assigned: read it into a `let` before" \
             " the loop"  # fmt: skip
