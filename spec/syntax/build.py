@@ -76,7 +76,8 @@ def node(kind: Callable[..., Any], /, *, rest: bool = False, **fixed: object) ->
     value. With ``rest``, the last field is the tuple of all remaining parts.
     """
     # Annotations are not evaluated, so these are strings.
-    fields: dict[str, str] = kind.__annotations__
+    every = dataclasses.fields(cast("type[syntax.Name]", kind))
+    fields = {item.name: str(item.type) for item in every if item.name != "span"}
     parts = [name for name in fields if name not in fixed]
     readers = [(number, _reader(fields[name])) for number, name in enumerate(parts)]
     read = [(number, reader) for number, reader in readers if reader is not None]

@@ -32,6 +32,13 @@ class Name(Node):
 
 
 @dataclass(frozen=True, slots=True)
+class Named(Node):
+    """A node that begins with a name, such as a declaration."""
+
+    name: Name
+
+
+@dataclass(frozen=True, slots=True)
 class Integer(Node):
     """A decimal literal; underscores are allowed between digits."""
 
@@ -92,10 +99,9 @@ class Conditional(Node):
 
 
 @dataclass(frozen=True, slots=True)
-class Binder(Node):
+class Binder(Named):
     """``x in S``."""
 
-    name: Name
     domain: Expr
 
 
@@ -131,10 +137,9 @@ class Choose(Node):
 
 
 @dataclass(frozen=True, slots=True)
-class LetIn(Node):
+class LetIn(Named):
     """The expression ``let x = e: body``, which is ``body`` with x bound to the value of e."""
 
-    name: Name
     value: Expr
     body: Expr
 
@@ -278,10 +283,8 @@ Expr: TypeAlias = (
 
 
 @dataclass(frozen=True, slots=True)
-class Bind(Node):
+class Bind(Named):
     """``name`` inside the parentheses of a pattern. It binds the field to a new name."""
-
-    name: Name
 
 
 @dataclass(frozen=True, slots=True)
@@ -339,10 +342,9 @@ class Assign(Node):
 
 
 @dataclass(frozen=True, slots=True)
-class Let(Node):
+class Let(Named):
     """``let y = e``."""
 
-    name: Name
     value: Expr
 
 
@@ -431,10 +433,9 @@ Suite: TypeAlias = tuple[Statement, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class ModuleArgument(Node):
+class ModuleArgument(Named):
     """``N = 4`` after ``with``."""
 
-    name: Name
     value: Expr
 
 
@@ -452,12 +453,11 @@ class Import(Node):
 
 
 @dataclass(frozen=True, slots=True)
-class Const(Node):
+class Const(Named):
     """``const N: T = e``, or the symbolic constant ``const N: T = any where p`` (``value`` is None,
     and ``symbolic`` is true).
     """
 
-    name: Name
     type: Expr
     value: Expr | None
     symbolic: bool
@@ -483,59 +483,52 @@ class Assume(Node):
 
 
 @dataclass(frozen=True, slots=True)
-class TypeDecl(Node):
+class TypeDecl(Named):
     """``type T = ...``."""
 
-    name: Name
     type: Expr
 
 
 @dataclass(frozen=True, slots=True)
-class SymmetricType(Node):
+class SymmetricType(Named):
     """``symmetric type T = {a, b}``."""
 
-    name: Name
     members: tuple[Name, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class EnumDecl(Node):
+class EnumDecl(Named):
     """``enum E: A, B``."""
 
-    name: Name
     members: tuple[Name, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class FieldDecl(Node):
+class FieldDecl(Named):
     """``f: T`` or ``ghost f: T``."""
 
-    name: Name
     type: Expr
     ghost: bool
 
 
 @dataclass(frozen=True, slots=True)
-class RecordDecl(Node):
+class RecordDecl(Named):
     """``record R: f: T, g: U``."""
 
-    name: Name
     fields: tuple[FieldDecl, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class VariantDecl(Node):
+class VariantDecl(Named):
     """``A(x: T)`` or ``B`` in a union."""
 
-    name: Name
     fields: tuple[FieldDecl, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class UnionDecl(Node):
+class UnionDecl(Named):
     """``union M: A(x: T), B``."""
 
-    name: Name
     variants: tuple[VariantDecl, ...]
 
 
@@ -566,22 +559,20 @@ class Capacity(Node):
 
 
 @dataclass(frozen=True, slots=True)
-class Parameter(Node):
+class Parameter(Named):
     """``x: T``, which is an index of a role or channel family, or a parameter of a def or
     procedure.
     """
 
-    name: Name
     type: Expr
 
 
 @dataclass(frozen=True, slots=True)
-class ChannelDecl(Node):
+class ChannelDecl(Named):
     """``channel c[a: A]: M unordered lossy capacity 4 = e``. ``options`` are in source order, and
     ``content`` is the initial content, or None if the channel is empty.
     """
 
-    name: Name
     indices: tuple[Parameter, ...]
     message: Expr
     options: tuple[Discipline | Fault | Capacity, ...]
@@ -632,12 +623,11 @@ Fairness: TypeAlias = Literal["", "fair", "strongly fair"]
 
 
 @dataclass(frozen=True, slots=True)
-class ActionDecl(Node):
+class ActionDecl(Named):
     """An atomic step. ``fairness``, ``each`` (which is part of the fairness) and ``environment``
     are prefixes.
     """
 
-    name: Name
     fairness: Fairness
     each: bool
     environment: bool
@@ -659,20 +649,18 @@ class FairDecl(Node):
 
 
 @dataclass(frozen=True, slots=True)
-class DefDecl(Node):
+class DefDecl(Named):
     """``def f(x: T): U = e``, or ``def f: U = e`` without parameters."""
 
-    name: Name
     parameters: tuple[Parameter, ...]
     result: Expr
     body: Expr
 
 
 @dataclass(frozen=True, slots=True)
-class ProcedureDecl(Node):
+class ProcedureDecl(Named):
     """``procedure p(x: T): ...``."""
 
-    name: Name
     parameters: tuple[Parameter, ...]
     body: Suite
 
@@ -701,10 +689,9 @@ class Image(Node):
 
 
 @dataclass(frozen=True, slots=True)
-class RefinementDecl(Node):
+class RefinementDecl(Named):
     """``refinement R: m where x = e, y = f``."""
 
-    name: Name
     module: Name
     images: tuple[Image, ...]
 
@@ -766,10 +753,9 @@ CheckItem: TypeAlias = (
 
 
 @dataclass(frozen=True, slots=True)
-class CheckDecl(Node):
+class CheckDecl(Named):
     """``check c:`` or ``check c slow:``, with its lines in source order."""
 
-    name: Name
     slow: bool
     items: tuple[CheckItem, ...]
 
@@ -799,48 +785,42 @@ ScenarioItem: TypeAlias = CheckConst | ScenarioStep | ScenarioGap | ScenarioExpe
 
 
 @dataclass(frozen=True, slots=True)
-class ScenarioDecl(Node):
+class ScenarioDecl(Named):
     """``scenario S: STEP; ...; expect E``, optionally ``slow``. The items are in source order."""
 
-    name: Name
     slow: bool
     items: tuple[ScenarioItem, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class RecordingKey(Node):
+class RecordingKey(Named):
     """``key f by g, h``. Field ``f`` of an event line names the history of the line. A line without
     ``f`` belongs to the history that has named its ``g``, or else its ``h``.
     """
 
-    name: Name
     by: tuple[Name, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class RecordingEvent(Node):
+class RecordingEvent(Named):
     """``event f``, the field of a line that names the event. The default is ``event``."""
-
-    name: Name
 
 
 @dataclass(frozen=True, slots=True)
-class RecordingSource(Node):
+class RecordingSource(Named):
     """``source s ordered in "t-*", "u"``. Each source that matches one of these names is ordered
     separately. Without ``in``, the source is called ``s``.
     """
 
-    name: Name
     patterns: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class RecordingOrder(Node):
+class RecordingOrder(Named):
     """``rising f by g``: within a source, the values of field ``f`` increase among lines with the
     same ``g``. With ``not falling f by g``, they do not decrease (``strict`` is false).
     """
 
-    name: Name
     by: tuple[Name, ...]
     strict: bool
 
@@ -854,10 +834,9 @@ class FixedName(Node):
 
 
 @dataclass(frozen=True, slots=True)
-class RecordingBind(Node):
+class RecordingBind(Named):
     """``bind client: T where -1 = e``, which maps names from the real system to values of T."""
 
-    name: Name
     type: Expr
     fixed: tuple[FixedName, ...]
 
@@ -875,10 +854,9 @@ class RecordingDecl(Node):
 
 
 @dataclass(frozen=True, slots=True)
-class EventFieldDecl(Node):
+class EventFieldDecl(Named):
     """``f: T``, or ``f as g: T`` if rules refer to field ``f`` of a line as ``g``."""
 
-    name: Name
     alias: Name | None
     type: Expr
 
@@ -895,10 +873,9 @@ class EventHead(Node):
 
 
 @dataclass(frozen=True, slots=True)
-class EventDecl(Node):
+class EventDecl(Named):
     """``event e(f: T) from s`` or ``event e as d(f: T) from s, t``."""
 
-    name: Name
     head: EventHead
 
 
@@ -975,10 +952,9 @@ RoleMember: TypeAlias = VarDecl | ActionDecl | FairDecl | DefDecl | ProcedureDec
 
 
 @dataclass(frozen=True, slots=True)
-class RoleDecl(Node):
+class RoleDecl(Named):
     """``role R:`` or ``role R[i: I]:``. ``fairness`` is the prefix."""
 
-    name: Name
     fairness: Fairness
     index: Parameter | None
     members: tuple[RoleMember, ...]
