@@ -126,11 +126,6 @@ class PropertyKind(Enum):
         return self is PropertyKind.REFINEMENT
 
     @property
-    def is_predicate(self) -> bool:
-        """Whether this is a state predicate inside a formula of behaviours."""
-        return self is PropertyKind.PREDICATE
-
-    @property
     def of_behaviours(self) -> bool:
         """Whether this is a formula. Formulas are decided once all states have been visited."""
         return self.subject is Subject.BEHAVIOUR

@@ -48,7 +48,7 @@ def without_order(work: Elaboration, model: ir.Model) -> ir.Model:
     bodies += [
         (prop.body, prop.span)
         for prop in model.properties
-        if prop.abstract is None and not prop.kind.is_predicate
+        if prop.abstract is None and not prop.kind.is_part
     ]
     bodies += [(expr, expr.span) for expr in work.quantified]
     # Without variables, the initial statements are conditions, which have spans.

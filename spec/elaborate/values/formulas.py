@@ -6,7 +6,7 @@ around temporal operators is expanded for each value of its domain, so the domai
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias, TypeVar, cast
 
@@ -70,34 +70,21 @@ class Formulas:
             return self._predicate(context, node)
         inner = context.inner()
         match node:
-            case syntax.UnaryTemporal(operator, operand):
-                kind = formulas.Always if operator == "always" else formulas.Eventually
-                outermost = context if operator == "always" else inner
-                left_form = self._form(outermost, operand)
-                return self._one(left_form, kind, node.span)
-            case syntax.BinaryTemporal("leads to", left, right):
-                return self._both(self._antecedent(context, left), self._form(inner, right),
-                                  formulas.LeadsTo, node.span)  # fmt: skip
-            case syntax.BinaryTemporal("until", left, right):
-                left_form, right_form = self._form(inner, left), self._form(inner, right)
-                return self._both(left_form, right_form, formulas.Until, node.span)
+            case syntax.UnaryTemporal("always", operand):
+                return self._of([self._form(context, operand)], formulas.Always, node.span)
+            case syntax.UnaryTemporal("eventually", operand):
+                return self._of([self._form(inner, operand)], formulas.Eventually, node.span)
             case syntax.Unary("not", operand):
-                left_form = self._form(inner, operand)
-                return self._one(left_form, formulas.Not, node.span)
-            case syntax.Binary("and" | "or" | "implies" | "iff" as operator, left, right):
-                implying = operator == "implies"
+                return self._of([self._form(inner, operand)], formulas.Not, node.span)
+            case syntax.BinaryTemporal(operator, left, right) | syntax.Binary(
+                "and" | "or" | "implies" | "iff" as operator, left, right
+            ):
+                implying = operator in ("implies", "leads to")
                 left_form = self._antecedent(context, left) if implying else self._form(inner, left)
-                return self._both(
-                    left_form, self._form(inner, right), _CONNECTIVES[operator], node.span
-                )
+                forms = [left_form, self._form(inner, right)]
+                return self._of(forms, _CONNECTIVES[operator], node.span)
             case syntax.Conjunction(lines):
-                parts = [self._form(context, line) for line in lines]
-                good = [part for part in parts if part is not None]
-                if len(good) < len(parts):
-                    return None
-                return lambda values: formulas.And(
-                    tuple(part(values) for part in good), span=node.span
-                )
+                return self._of([self._form(context, line) for line in lines], _and, node.span)
             case syntax.Quantifier():
                 return self._quantifier(context, node)
             case _:
@@ -106,19 +93,14 @@ class Formulas:
                 truth(inner, node)
                 return None
 
-    def _one(self, operand: Form | None, build: Callable[..., Formula], span: Span) -> Form | None:
-        return None if operand is None else lambda values: build(operand(values), span=span)
-
-    def _both(
-        self,
-        left: Form | None,
-        right: Form | None,
-        build: Callable[..., Formula],
-        span: Span,
+    def _of(
+        self, forms: Sequence[Form | None], build: Callable[..., Formula], span: Span
     ) -> Form | None:
-        if left is None or right is None:
+        """Returns the form that ``build`` makes of several forms, if all of them are correct."""
+        good = [form for form in forms if form is not None]
+        if len(good) < len(forms):
             return None
-        return lambda values: build(left(values), right(values), span=span)
+        return lambda values: build(*(form(values) for form in good), span=span)
 
     def _predicate(
         self, context: Context, node: syntax.Expr, mark: int | None = None
@@ -253,12 +235,12 @@ def misplaced(context: Context, node: syntax.UnaryTemporal | syntax.BinaryTempor
     )
 
 
-def _and(left: Formula, right: Formula, span: Span) -> Formula:
-    return formulas.And((left, right), span=span)
+def _and(*parts: Formula, span: Span) -> Formula:
+    return formulas.And(parts, span=span)
 
 
-def _or(left: Formula, right: Formula, span: Span) -> Formula:
-    return formulas.Or((left, right), span=span)
+def _or(*parts: Formula, span: Span) -> Formula:
+    return formulas.Or(parts, span=span)
 
 
 _CONNECTIVES: Mapping[str, Callable[..., Formula]] = {
@@ -266,6 +248,8 @@ _CONNECTIVES: Mapping[str, Callable[..., Formula]] = {
     "or": _or,
     "implies": formulas.Implies,
     "iff": formulas.Iff,
+    "until": formulas.Until,
+    "leads to": formulas.LeadsTo,
 }
 
 
