@@ -11,8 +11,10 @@ from fencepost.spec.core.types import Option, Type
 from fencepost.spec.elaborate.base.built_in import TYPE_WORDS
 from fencepost.spec.elaborate.base.context import Context
 from fencepost.spec.elaborate.base.symbols import LocalName, Operand
+from fencepost.spec.elaborate.types.partiality import unified
 from fencepost.spec.records import replace
 from fencepost.spec.syntax import nodes as syntax
+from fencepost.spec.text.source import Span
 
 _ARITHMETIC = {operator.value for operator in Operator}
 
@@ -108,3 +110,13 @@ def pair(
     if first is not None or not open_ended(context, second_node):
         second = context.expression(second_node, first.type if first else expected)
     return (second, first) if swapped else (first, second)
+
+
+def alike(
+    context: Context, left: syntax.Expr, right: syntax.Expr, span: Span, action: str
+) -> tuple[Operand, Operand, Type] | None:
+    """Elaborates two operands and converts them to their common type (see `unified`)."""
+    first, second = pair(context, left, right)
+    if first is None or second is None:
+        return None
+    return unified(context, first, second, span, action)

@@ -322,12 +322,7 @@ def quantifier(context: Context, node: syntax.Quantifier) -> Operand | None:
     # The order of a bag may depend on ghost fields, but it does not affect a quantifier, so
     # `going_through` is not applied here.
     outer, inner = _bound(context if every else context.inner(), node.binders, node.span)
-    written = node.body
-    if node.condition is not None:
-        span = node.condition.span.to(written.span)
-        connective = "implies" if every else "and"
-        written = syntax.Binary(connective, node.condition, written, span=span)
-    body = truth(inner, written)
+    body = truth(inner, restricted(node))
     if body is None or len(outer) < len(node.binders):
         return None
     expr, ghost = body.expr, body.ghost
@@ -337,6 +332,15 @@ def quantifier(context: Context, node: syntax.Quantifier) -> Operand | None:
         )
         ghost = ghost or generator.domain.ghost
     return Operand(expr, ghost)
+
+
+def restricted(node: syntax.Quantifier) -> syntax.Expr:
+    """Returns the body of a quantifier, combined with its condition if it has one."""
+    if node.condition is None:
+        return node.body
+    connective = "implies" if node.kind == "forall" else "and"
+    span = node.condition.span.to(node.body.span)
+    return syntax.Binary(connective, node.condition, node.body, span=span)
 
 
 def choice(context: Context, node: syntax.Choose) -> Operand | None:

@@ -10,7 +10,7 @@ from fencepost.spec.core.types import Integer, Option, Set, Union, describe
 from fencepost.spec.elaborate.base.context import Context, first_ghost
 from fencepost.spec.elaborate.base.ghosts import comparing
 from fencepost.spec.elaborate.base.symbols import Operand
-from fencepost.spec.elaborate.types.bidirectional import open_ended, pair
+from fencepost.spec.elaborate.types.bidirectional import alike, open_ended, pair
 from fencepost.spec.elaborate.types.members import member_of
 from fencepost.spec.elaborate.types.partiality import (
     bound,
@@ -36,10 +36,7 @@ def _negated(expr: ir.Expr, negated: bool) -> ir.Expr:
 
 def equality(context: Context, node: syntax.Binary) -> Operand | None:
     """Elaborates ``a == b`` and ``a != b``."""
-    left, right = pair(context, node.left, node.right)
-    if left is None or right is None:
-        return None
-    both = unified(context, left, right, node.span, "this compares")
+    both = alike(context, node.left, node.right, node.span, "this compares")
     if both is None:
         return None
     negated = node.operator == "!="
@@ -49,7 +46,7 @@ def equality(context: Context, node: syntax.Binary) -> Operand | None:
             # matter.
             some = ir.IsSome(other.expr, span=node.span)
             return Operand(_negated(settled(some, other.expr), not negated), other.ghost)
-    ghost = first_ghost(left, right) or comparing(both[2], node.span)
+    ghost = first_ghost(*both[:2]) or comparing(both[2], node.span)
     expr = ir.Equal(both[0].expr, both[1].expr, span=node.span)
     return Operand(_negated(settled(expr, both[0].expr, both[1].expr), negated), ghost)
 

@@ -21,7 +21,7 @@ from fencepost.spec.elaborate.base.context import Context, Reported
 from fencepost.spec.elaborate.base.symbols import Operand
 from fencepost.spec.elaborate.types.constants import effort
 from fencepost.spec.elaborate.values.boolean import truth
-from fencepost.spec.elaborate.values.collections import drawn, elements
+from fencepost.spec.elaborate.values.collections import drawn, elements, restricted
 from fencepost.spec.records import replace
 from fencepost.spec.semantics.concrete import EvaluationError, evaluate_constant
 from fencepost.spec.syntax import nodes as syntax
@@ -149,12 +149,7 @@ class Formulas:
             if domain is not None and kind is not None:
                 bound.append((slot, binder.name.text, kind, domain.expr, binder.domain.span))
                 context.work.quantified.append(domain.expr)
-        written = node.body
-        if node.condition is not None:
-            span = node.condition.span.to(written.span)
-            connective = "implies" if every else "and"
-            written = syntax.Binary(connective, node.condition, written, span=span)
-        body = self._form(inner, written)
+        body = self._form(inner, restricted(node))
         if body is None or len(bound) < len(node.binders):
             return None
         return self._quantified(context, every, bound, body, node.span)

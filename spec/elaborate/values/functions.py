@@ -30,7 +30,7 @@ from fencepost.spec.elaborate.base.context import Context, first_ghost
 from fencepost.spec.elaborate.base.ghosts import comparing
 from fencepost.spec.elaborate.base.symbols import Operand
 from fencepost.spec.elaborate.types.arguments import named, wrong_number
-from fencepost.spec.elaborate.types.bidirectional import pair
+from fencepost.spec.elaborate.types.bidirectional import alike
 from fencepost.spec.elaborate.types.partiality import (
     bound,
     bound_pair,
@@ -227,10 +227,8 @@ def _extreme(greatest: bool) -> Build:
 
 def _of_two(greatest: bool) -> Build:
     def build(context: Context, node: syntax.Call) -> Operand | None:
-        left, right = pair(context, node.arguments[0].value, node.arguments[1].value)
-        if left is None or right is None:
-            return None
-        both = unified(context, left, right, node.span, "this compares")
+        left, right = (argument.value for argument in node.arguments)
+        both = alike(context, left, right, node.span, "this compares")
         if both is None:
             return None
         kind = both[2]
@@ -243,7 +241,7 @@ def _of_two(greatest: bool) -> Build:
             return ir.Conditional(kind, less, a, b, span=node.span)
 
         expr = bound_pair(context, first, second, chosen)
-        return Operand(settled(expr, first, second), first_ghost(left, right))
+        return Operand(settled(expr, first, second), first_ghost(*both[:2]))
 
     return build
 
