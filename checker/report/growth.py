@@ -13,6 +13,8 @@ from fencepost.spec.elaborate.base.bounding_constants import bounding_constants
 
 MAX_PARTS = 3
 """The number of variables that a text report names."""
+MAX_CONSTANTS = 4
+"""The maximum number of constants that a text report names for a variable."""
 SAME_SHARE = 0.95
 """Without a variable, at least this share of the states counts as about as many."""
 
@@ -30,7 +32,10 @@ def grows_with(result: CheckResult) -> Iterator[str]:
         variable = model.variables[part.variable]
         values = plural(part.values, "value")
         more = "" if growth.exact else "at least "
-        by = ", ".join(f"{path} = {value}" for path, value in bounds(result, part))
+        constants = [f"{path} = {value}" for path, value in bounds(result, part)]
+        by = ", ".join(
+            [*constants[:MAX_CONSTANTS], *(["..."] if constants[MAX_CONSTANTS:] else [])]
+        )
         line = f"{variable.name}: {more}{values}; without it {fewer}"
         yield f"{line} ({by})" if by else line
 
@@ -40,9 +45,10 @@ def bounds(result: CheckResult, part: Part) -> Iterator[tuple[str, str]]:
     job = result.job
     files, span = job.program.files.files.values(), job.model.variables[part.variable].span
     names = bounding_constants(files, span)
-    for constant in job.model.constants:
-        if constant.path.rpartition(".")[2] in names:
-            yield constant.path, show(constant.value, constant.type)
+    for name in names:
+        for constant in job.model.constants:
+            if constant.path.rpartition(".")[2] == name:
+                yield constant.path, show(constant.value, constant.type)
 
 
 def rounded(states: float) -> int:

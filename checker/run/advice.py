@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
@@ -13,6 +14,7 @@ from fencepost.checker.run.job import Job
 from fencepost.checker.search.orbits import Orbits, why_in_full
 from fencepost.spec.core import types
 from fencepost.spec.core.ir import Model, StateVariable
+from fencepost.spec.core.traverse import walk
 from fencepost.spec.core.types import State, Type, Value
 from fencepost.spec.elaborate.claims.program import build
 from fencepost.spec.syntax import nodes as syntax
@@ -94,11 +96,18 @@ def _symmetry(job: Job, growth: Growth) -> Iterator[Advice]:
     may be symmetric.
     """
     files = job.program.files
+    uses = Counter(
+        node.text
+        for file in files.files.values()
+        for node in walk(file.declarations)
+        if isinstance(node, syntax.Name)
+    )
     values = {c.path: c.value for c in job.model.constants if isinstance(c.value, int)}
     for path, file in files.files.items():
         for number, node in enumerate(file.declarations):
             members = _members(node, values)
-            if members is None:
+            # No other part of a spec may name a value of a symmetric type.
+            if members is None or any(uses[member.text] > 1 for member in members):
                 continue
             assert isinstance(node, syntax.EnumDecl | syntax.TypeDecl)
             declared = syntax.SymmetricType(node.name, members, span=node.span)

@@ -175,7 +175,7 @@ def test_the_report_names_variables_and_constants(tmp_path: Path) -> None:
     for line in lines:
         name, _, text = line.removeprefix("  grows with").strip().partition(": ")
         assert f"without it {left[names.index(name)]:,} states" in text
-        slots = "Users = 4, Slots = 2" if name == "net" else "Users = 4"
+        slots = "Slots = 2, Users = 4" if name == "net" else "Users = 4"
         assert text.endswith(f"({slots})")
 
 
@@ -232,12 +232,27 @@ def test_advice_is_followed(advice: str, old: str, new: str, tmp_path: Path) -> 
     assert actual / 1.5 <= estimate <= 1.5 * actual
 
 
-def test_a_type_whose_values_differ_is_not_symmetric(tmp_path: Path) -> None:
-    text = LOCK.replace("len(holding) < Holders", "(u == 1 or len(holding) < Holders)")
+ENUM = LOCK.replace("type User = 1..Users", "enum User: ann, bob, cy")
+
+
+@pytest.mark.parametrize(
+    ("text", "symmetric"),
+    [
+        (LOCK, True),
+        (LOCK.replace("len(holding) < Holders", "(u == 1 or len(holding) < Holders)"), False),
+        (LOCK.replace("u not in waiting", "forall v in waiting: v < u"), False),
+        (ENUM, True),
+        (ENUM.replace("len(holding) < Holders", "(u == ann or len(holding) < Holders)"), False),
+        (f"{LOCK}property P: eventually 1 in ever\n", False),
+    ],
+)
+def test_only_types_with_interchangeable_values_are_advised(
+    text: str, symmetric: bool, tmp_path: Path
+) -> None:
     (tmp_path / "lock.fence").write_text(text + CHECK, encoding="utf-8")
     printed = run("check", "lock.fence", "--profile", folder=tmp_path).stdout
     assert "drop the ghost ever" in printed
-    assert "symmetric" not in printed
+    assert ("declare User a symmetric type" in printed) == symmetric
 
 
 # ---------------------------------------------------------------- constants

@@ -19,7 +19,7 @@ _Bound: TypeAlias = (
 
 def bounding_constants(files: Iterable[syntax.File], span: Span) -> tuple[str, ...]:
     """Returns the names of the constants that the type or the capacity of a variable depends on,
-    directly or through other types and constants.
+    directly or through other types and constants. The most direct ones come first.
 
     ``span`` is the span of the name of a variable or channel, or of a channel's fault. Names are
     looked up in all files, so a constant of another module may have the same name.
@@ -53,8 +53,8 @@ def _sizing(node: syntax.Declaration, span: Span) -> Iterator[syntax.Node]:
                 yield kind
         case syntax.ChannelDecl(name=name, indices=indices, message=message, options=options):
             if name.span == span:
-                yield from (*indices, message)
                 yield from (option for option in options if isinstance(option, syntax.Capacity))
+                yield from (*indices, message)
             yield from (option for option in options if option.span == span)
         case syntax.RoleDecl(index=index, members=members):
             for member in members:
