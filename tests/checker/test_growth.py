@@ -240,7 +240,7 @@ ENUM = LOCK.replace("type User = 1..Users", "enum User: ann, bob, cy")
     [
         (LOCK, True),
         (LOCK.replace("len(holding) < Holders", "(u == 1 or len(holding) < Holders)"), False),
-        (LOCK.replace("u not in waiting", "forall v in waiting: v < u"), False),
+        (LOCK.replace("u not in waiting | holding", "forall v in waiting | holding: v < u"), False),
         (ENUM, True),
         (ENUM.replace("len(holding) < Holders", "(u == ann or len(holding) < Holders)"), False),
         (f"{LOCK}property P: eventually 1 in ever\n", False),
