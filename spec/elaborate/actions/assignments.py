@@ -24,7 +24,7 @@ from fencepost.spec.elaborate.base.symbols import (
 )
 from fencepost.spec.elaborate.types.arguments import wrong_number
 from fencepost.spec.elaborate.types.bidirectional import open_ended
-from fencepost.spec.elaborate.types.narrowing import mentions, reading
+from fencepost.spec.elaborate.types.narrowing import known_tags, mentions, reading
 from fencepost.spec.elaborate.types.partiality import (
     coerced,
     in_bounds,
@@ -78,9 +78,9 @@ def _store(
     if not target.ghost:
         ordinary(context, value, f"{target.holder}, which is not a ghost,", value_span)
     stored = _behind(target, ir.Assign(target.variable, target.path, value.expr, span=span))
-    tags = context.facts.get(reading(value.expr))
+    tags = known_tags(context.facts, value.expr)
     context = forget(context, [stored])
-    if tags is not None and not target.prelude:
+    if tags and not target.prelude:
         context = context.learn({reading(target.read): tags})
     return stored, context
 

@@ -22,7 +22,7 @@ from fencepost.spec.elaborate.base.symbols import (
     ProcedureEntity,
     kind_of,
 )
-from fencepost.spec.elaborate.types.narrowing import reading, when
+from fencepost.spec.elaborate.types.narrowing import bound_to, reading, when
 from fencepost.spec.elaborate.types.type_expressions import declaration, module_member
 from fencepost.spec.elaborate.values import channels
 from fencepost.spec.elaborate.values.boolean import known, truth
@@ -190,10 +190,7 @@ def _let(context: Context, node: syntax.Let) -> Result:
         return None, context.bind(node.name, Operand(expr, operand.ghost))
     slot = context.work.slot()
     local = ir.Local(expr.type, slot, span=node.name.span)
-    inner = context.bind(node.name, Operand(local, operand.ghost))
-    tags = context.facts.get(reading(expr))
-    if tags is not None:
-        inner = inner.learn({local: tags})
+    inner = bound_to(context.bind(node.name, Operand(local, operand.ghost)), local, expr)
     return lambda rest: ir.Bind(slot, expr, rest, span=node.span), inner
 
 
@@ -350,9 +347,7 @@ def _match(context: Context, node: syntax.Match) -> Result:
         if not isinstance(operand.expr, ir.Local | ir.Literal):
             binding = (context.work.slot(), operand.expr)
             local = ir.Local(operand.type, binding[0], span=node.subject.span)
-            tags = context.facts.get(reading(operand.expr))
-            if tags is not None:
-                inner = inner.learn({local: tags})
+            inner = bound_to(inner, local, operand.expr)
             subject = Operand(local)
     result = _cases(inner, node, subject, binding)
     if binding is not None:

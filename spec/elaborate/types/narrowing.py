@@ -1,16 +1,20 @@
-"""Derives facts about the tags of union values from a condition or its negation.
+"""Derives facts about the tags of union values from conditions and from the values themselves.
 
 The key of a fact is the expression that reads the value, stripped of its guards (see `reading`). As
-a result, two mentions of ``log[i]`` have the same key although each has a guard of its own.
+a result, two mentions of ``log[i]`` have the same key although each has a guard of its own. A fact
+about a collection holds for each of its elements.
 """
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
+from typing import cast
 
 from fencepost.spec.core import ir
 from fencepost.spec.core.traverse import operands, with_children
-from fencepost.spec.core.types import Union
+from fencepost.spec.core.type_relations import element_of
+from fencepost.spec.core.types import Bag, Seq, Set, Type, Union, Value
+from fencepost.spec.elaborate.base.context import Context
 
 Facts = Mapping[ir.Expr, frozenset[int]]
 
@@ -79,6 +83,94 @@ def _some(each: Sequence[Facts]) -> Facts:
     """Combines alternative sets of facts, at least one of which holds."""
     shared = set(each[0]).intersection(*each[1:]) if each else set[ir.Expr]()
     return {expr: frozenset[int]().union(*(facts[expr] for facts in each)) for expr in shared}
+
+
+def known_tags(facts: Facts, expr: ir.Expr) -> frozenset[int] | None:
+    """Returns the tags that a union value, or each union value in a collection, can have. Returns
+    None if nothing is known.
+    """
+    return _tags(facts, expr) if _holds_unions(expr.type) else None
+
+
+def _holds_unions(kind: Type) -> bool:
+    while isinstance(kind, Set | Seq | Bag):
+        kind = kind.element
+    return isinstance(kind, Union)
+
+
+def _tags(facts: Facts, expr: ir.Expr) -> frozenset[int] | None:
+    expr = reading(expr)
+    if expr in facts:
+        return facts[expr]
+    match expr:
+        case ir.Literal(type=kind, value=value):
+            return frozenset(_variants(kind, value))
+        case ir.MakeVariant(tag=tag):
+            return frozenset([tag])
+        case ir.Conditional(condition=condition, then=then, otherwise=otherwise):
+            first = _tags(_every([facts, when(condition, True)]), then)
+            return _either(first, _tags(_every([facts, when(condition, False)]), otherwise))
+        case ir.Build(elements=(first_element, *rest)):
+            tags = _tags(facts, first_element)
+            for element in rest:
+                tags = _either(tags, _tags(facts, element))
+            return tags
+        case ir.Add(collection=collection, element=element):
+            return _either(_tags(facts, collection), _tags(facts, element))
+        case ir.SetAlgebra(operator=ir.SetOperator.UNION, left=left, right=right):
+            return _either(_tags(facts, left), _tags(facts, right))
+        case ir.SetAlgebra(operator=ir.SetOperator.DIFFERENCE, left=collection):
+            return _tags(facts, collection)
+        case ir.SetAlgebra(operator=ir.SetOperator.INTERSECTION, left=left, right=right):
+            first, second = _tags(facts, left), _tags(facts, right)
+            if first is None or second is None:
+                return second if first is None else first
+            return first & second
+        case (
+            ir.At(sequence=collection)
+            | ir.Remove(collection=collection)
+            | ir.RemoveAt(sequence=collection)
+        ):
+            return _tags(facts, collection)
+        case ir.Collect(slot=slot, domain=domain, condition=condition, element=element):
+            return _tags(_within(facts, slot, domain, condition), element)
+        case ir.Gather(slot=slot, domain=domain, parts=parts):
+            return _tags(_within(facts, slot, domain, None), parts)
+        case ir.Content(option=ir.Find(slot=slot, domain=domain, condition=condition)):
+            return _within(facts, slot, domain, condition).get(ir.Local(expr.type, slot))
+        case _:
+            return None
+
+
+def _variants(kind: Type, value: Value) -> Iterator[int]:
+    """Yields the tags of the union values in a value."""
+    assert isinstance(value, tuple)
+    if isinstance(kind, Set | Seq | Bag):
+        for element in value:
+            yield from _variants(kind.element, element)
+    else:
+        yield cast("int", value[0])
+
+
+def _either(left: frozenset[int] | None, right: frozenset[int] | None) -> frozenset[int] | None:
+    return None if left is None or right is None else left | right
+
+
+def _within(facts: Facts, slot: int, domain: ir.Expr, condition: ir.Expr | None) -> Facts:
+    """Returns the facts about an element of ``domain`` that satisfies ``condition``, in addition to
+    ``facts``.
+    """
+    kind = element_of(domain.type)
+    assert kind is not None
+    tags = known_tags(facts, domain)
+    element: Facts = {} if tags is None else {ir.Local(kind, slot): tags}
+    return _every([facts, element, {} if condition is None else when(condition, True)])
+
+
+def bound_to(context: Context, name: ir.Expr, value: ir.Expr) -> Context:
+    """Returns the context after ``name`` is bound to ``value`` or to an element of it."""
+    tags = known_tags(context.facts, value)
+    return context if tags is None else context.learn({name: tags})
 
 
 def mentions(expr: ir.Expr, variables: Container[int]) -> bool:

@@ -40,7 +40,7 @@ from fencepost.spec.elaborate.types import constructors
 from fencepost.spec.elaborate.types.arguments import named, wrong_number
 from fencepost.spec.elaborate.types.bidirectional import open_ended
 from fencepost.spec.elaborate.types.members import index_of, member_named
-from fencepost.spec.elaborate.types.narrowing import reading
+from fencepost.spec.elaborate.types.narrowing import bound_to
 from fencepost.spec.elaborate.types.partiality import coerced, converting
 from fencepost.spec.elaborate.types.type_expressions import module_member, resolve, type_of
 from fencepost.spec.elaborate.values import arithmetic
@@ -309,10 +309,8 @@ def bound_arguments(
         if not constant and not (isinstance(expr, ir.Variable) and isinstance(entity, DefEntity)):
             slot = context.work.slot()
             values.append((slot, expr))
-            tags = inside.facts.get(reading(expr))
-            expr = ir.Local(expr.type, slot, span=parameter.name.span)
-            if tags is not None:
-                inside = inside.learn({expr: tags})
+            local = ir.Local(expr.type, slot, span=parameter.name.span)
+            inside, expr = bound_to(inside, local, expr), local
         inside = inside.bind(parameter.name, Operand(expr, operand.ghost))
     return Bindings(inside, tuple(values))
 

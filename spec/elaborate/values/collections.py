@@ -27,7 +27,7 @@ from fencepost.spec.elaborate.base.ghosts import comparing, going_through
 from fencepost.spec.elaborate.base.size_checks import map_type
 from fencepost.spec.elaborate.base.symbols import Ghost, Operand
 from fencepost.spec.elaborate.types.bidirectional import Need, need, wanted_of
-from fencepost.spec.elaborate.types.narrowing import when
+from fencepost.spec.elaborate.types.narrowing import bound_to, when
 from fencepost.spec.elaborate.types.partiality import bound_all, coerced, content, settled, widened
 from fencepost.spec.elaborate.values.boolean import truth
 from fencepost.spec.records import dataclass
@@ -260,10 +260,10 @@ def drawn(
     """
     slot = context.work.slot()
     kind = element_of(domain.type) if domain else None
-    if kind is None:
+    if domain is None or kind is None:
         return slot, context.bind(binder.name, None)
     local = ir.Local(kind, slot, span=binder.name.span)
-    return slot, context.bind(binder.name, Operand(local, ghost))
+    return slot, bound_to(context.bind(binder.name, Operand(local, ghost)), local, domain.expr)
 
 
 def _bound(

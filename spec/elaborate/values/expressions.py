@@ -11,7 +11,7 @@ from fencepost.spec.elaborate.base.context import Context
 from fencepost.spec.elaborate.base.symbols import Operand
 from fencepost.spec.elaborate.types import type_expressions
 from fencepost.spec.elaborate.types.bidirectional import open_ended, pair
-from fencepost.spec.elaborate.types.narrowing import reading
+from fencepost.spec.elaborate.types.narrowing import bound_to
 from fencepost.spec.elaborate.values import (
     arithmetic,
     boolean,
@@ -194,9 +194,8 @@ def _let_in(context: Context, node: syntax.LetIn, expected: Type | None) -> Oper
         # Nothing changes while an expression is evaluated, so the name can be an alias.
         return context.bind(node.name, value).expression(node.body, expected)
     local = ir.Local(expr.type, context.work.slot(), span=node.name.span)
-    inner = context.bind(node.name, Operand(local, value.ghost))
-    tags = context.facts.get(reading(expr))
-    body = (inner if tags is None else inner.learn({local: tags})).expression(node.body, expected)
+    inner = bound_to(context.bind(node.name, Operand(local, value.ghost)), local, expr)
+    body = inner.expression(node.body, expected)
     if body is None:
         return None
     let = ir.Let(body.type, local.slot, expr, body.expr, span=node.span)

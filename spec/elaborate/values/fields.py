@@ -18,7 +18,7 @@ from fencepost.spec.elaborate.base.context import Context, Reported, first_ghost
 from fencepost.spec.elaborate.base.ghosts import field_ghost
 from fencepost.spec.elaborate.base.symbols import Operand
 from fencepost.spec.elaborate.types.bidirectional import open_ended
-from fencepost.spec.elaborate.types.narrowing import reading
+from fencepost.spec.elaborate.types.narrowing import known_tags
 from fencepost.spec.elaborate.types.partiality import (
     coerced,
     content,
@@ -186,7 +186,8 @@ def _tags(context: Context, expr: ir.Expr, kind: Union) -> frozenset[int]:
         assert isinstance(tag, int)
         return frozenset() if context.work.muted else frozenset([tag])
     every = frozenset(range(len(kind.variants)))
-    return context.facts.get(reading(expr), every)
+    tags = known_tags(context.facts, expr)
+    return every if tags is None else tags
 
 
 def with_fields(context: Context, node: syntax.With) -> Operand | None:

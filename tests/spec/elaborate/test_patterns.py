@@ -57,7 +57,10 @@ def test_all_mistakes_of_a_match_are_reported() -> None:
 
 @pytest.mark.parametrize("body", [text for (text,) in TABLES["established"]])
 def test_established(body: str) -> None:
-    extra = "\ndef is_accepted(r: Reply): bool = r is Accepted\n"
+    extra = (
+        "\ndef is_accepted(r: Reply): bool = r is Accepted\n"
+        "def accepted_late(s: set[Reply]): bool = forall r in s if r is Accepted: r.at > 0\n"
+    )
     assert codes(spec(body) + extra) == []
     assert verdict(spec(body) + extra).startswith(("ok", "violated"))
 
