@@ -43,7 +43,7 @@ class Domain:
     """A domain: its text after a binder, and the type and maximal number of its elements.
 
     With ``typed``, the text is the name of a type, so that a comprehension over it in brackets is a
-    map.
+    map. ``tag`` is the variant of all elements, if it is established.
     """
 
     text: str
@@ -52,10 +52,28 @@ class Domain:
     typed: bool = False
     ghost: bool = False
     fixed: bool = True
+    tag: int | None = None
 
-    def element(self, name: str) -> Readable:
-        """Returns the local for an element."""
-        return Readable(name, self.kind, self.ghost)
+    def element(self, name: str) -> list[Readable]:
+        """Returns the local for an element, and its fields if its variant is established."""
+        fields = [] if self.tag is None else variant_fields(self.kind, self.tag, name)
+        return [Readable(name, self.kind, self.ghost), *fields]
+
+
+def variant_fields(kind: Type, tag: int, name: str) -> list[Readable]:
+    """Returns the fields of the local ``name``, whose variant is established."""
+    assert isinstance(kind, Union)
+    fields = kind.variants[tag].fields
+    return [Readable(f"{name}.{field.name}", field.type, field.ghost) for field in fields]
+
+
+def established(scope: Scope, name: str, kind: Type) -> tuple[str, int] | None:
+    """Returns a condition that establishes the variant of a local, and the tag of the variant."""
+    draw = scope.world.drawing
+    if not isinstance(kind, Union) or has_ghost(kind) or draw.chance(40):
+        return None
+    tag = draw.number(0, len(kind.variants) - 1)
+    return f"{name} is {kind.variants[tag].name}", tag
 
 
 def domain(scope: Scope, depth: int, ordered: bool, most: int = MAX_TRAVERSED) -> Domain:
@@ -64,7 +82,7 @@ def domain(scope: Scope, depth: int, ordered: bool, most: int = MAX_TRAVERSED) -
     With ``ordered``, the order of its elements may matter, so bags with ghosts are excluded.
     """
     draw = scope.world.drawing
-    return draw.weighted(
+    over = draw.weighted(
         [
             (2, lambda: _named(scope, most)),
             (scope.world.kinds.readable_domains, lambda: _readable(scope, ordered, most)),
@@ -75,6 +93,14 @@ def domain(scope: Scope, depth: int, ordered: bool, most: int = MAX_TRAVERSED) -
             (0, lambda: Domain("bool", BOOL, 2, typed=True)),
         ]
     )
+    if not isinstance(over.kind, Union):
+        return over
+    name = draw.name("v")
+    test = established(scope, name, over.kind)
+    if test is None or over.ghost:
+        return over
+    text = f"{{{name} for {name} in {over.text} if {test[0]}}}"
+    return replace(over, text=text, typed=False, tag=test[1])
 
 
 def _named(scope: Scope, most: int) -> Domain | None:
@@ -276,22 +302,27 @@ def _comprehension(scope: Scope, kind: Set | Seq | Bag, depth: int, typed: bool)
     if over.fixed and kind.capacity is not None and over.most > kind.capacity:
         return None
     name = draw.name("e")
-    inside = scope.add(over.element(name))
+    inside = scope.add(*over.element(name))
     binders = f"{name} in {over.text}"
     fixed = over.fixed
+    last = over
     often = kind.capacity is not None and kind.capacity > 3
     if limit // max(over.most, 1) > 1 and draw.chance(70 if often else 30):
         # The second domain may depend on the first element.
         again = domain(inside, depth - 1, ordered=True, most=limit // max(over.most, 1))
         name = draw.name("e")
-        inside = inside.add(again.element(name))
+        inside = inside.add(*again.element(name))
+        last = again
         binders += f", {name} in {again.text}"
         fixed = fixed and again.fixed
     elif over.typed and not typed and not isinstance(kind, Set):
         return None
-    body = inside.expression(kind.element, depth - 1, typed)
     test = ""
-    if draw.chance(40):
+    if establishing := established(inside, name, last.kind):
+        test = f" if {establishing[0]}"
+        inside = inside.add(*variant_fields(last.kind, establishing[1], name))
+    body = inside.expression(kind.element, depth - 1, typed)
+    if not test and draw.chance(40):
         test = f" if {inside.expression(BOOL, depth - 1).text}"
     return replace(listed(kind, [f"{body.text} for {binders}{test}"]), fixed=fixed)
 

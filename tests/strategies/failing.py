@@ -142,7 +142,7 @@ def _machine(scope: Scope) -> Text | None:
 def _chosen(scope: Scope) -> Text | None:
     """Returns a condition on an element that is chosen but may not exist."""
     over, name = domain(scope, 0, ordered=True), scope.world.drawing.name("e")
-    inside = replace(scope, values=(over.element(name),))
+    inside = replace(scope, values=tuple(over.element(name)))
     test = with_literal(inside, lambda _: True)
     if test is None or not scope.comparable(over.kind):
         return None

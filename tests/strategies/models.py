@@ -156,7 +156,7 @@ class Model(Declarations):
             local = draw.name("p")
             binders.append(f"{local} in {over.text}")
             kinds.append(over.kind)
-            scope = scope.add(over.element(local))
+            scope = scope.add(*over.element(local))
         if binders:
             head += f"({', '.join(binders)}){self._where(scope)}"
         if self.channels and draw.chance(45):
@@ -290,7 +290,7 @@ class Model(Declarations):
         if "choice" in self.dared and draw.chance(60):
             over = domain(ordinary(body), 1, ordered=True, most=4)
             name = draw.name("p")
-            after = body.scope.add(over.element(name))
+            after = body.scope.add(*over.element(name))
             test = daring(replace(after, ghosts=False))
             statements.append(
                 Written([f"pick {name} in {over.text} where {test.text}"], after=after)

@@ -89,7 +89,7 @@ def _pick(body: Body, depth: int) -> Written:
     scope = ordinary(body)
     over = domain(scope, min(depth, 1), ordered=True, most=4)
     name = draw.name("p")
-    after = body.scope.add(over.element(name))
+    after = body.scope.add(*over.element(name))
     text = f"pick {name} in {over.text}"
     if draw.chance(40):
         test = condition(replace(after, ghosts=False), min(depth, 1))
@@ -164,7 +164,7 @@ def _for(body: Body, depth: int) -> Written:
     over = domain(ordinary(body), min(depth, 1), ordered=True, most=4)
     name = draw.name("i")
     inner = suite(
-        body.inside(body.scope.lasting().add(over.element(name))), depth - 1, 1, 2, returns=True
+        body.inside(body.scope.lasting().add(*over.element(name))), depth - 1, 1, 2, returns=True
     )
     lines = block(f"for {name} in {over.text}:", inner, draw.chance(20))
     return Written(lines, inner.assigned, simple=False)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
-from tests.strategies.collecting import domain
+from tests.strategies.collecting import domain, established, variant_fields
 from tests.strategies.kinds import BOOL, telling
 from tests.strategies.numbers import number
 from tests.strategies.reading import (
@@ -215,13 +216,22 @@ def _quantified(scope: Scope, depth: int) -> Text:
     word = draw.pick(["exists", "forall"])
     binders: list[str] = []
     inside = scope
+    test = ""
+    fields: list[Readable] = []
     for most in draw.pick([(16,), (16,), (16,), (16, 4)]):
         over = domain(inside, depth - 1, ordered=False, most=most)
         name = draw.name("e")
         binders.append(f"{name} in {over.text}")
-        inside = inside.add(over.element(name))
-    test = f" if {condition(inside, depth - 1).text}" if draw.chance(25) else ""
-    body = condition(inside, depth - 1)
+        element, *readable = over.element(name)
+        if not test and (establishing := established(inside, name, over.kind)):
+            test = f" if {establishing[0]}"
+            readable += variant_fields(over.kind, establishing[1], name)
+        inside = inside.add(element, *readable)
+        fields += readable
+    if not test and draw.chance(25):
+        test = f" if {condition(inside, depth - 1).text}"
+    within = replace(inside, values=tuple(fields)) if fields and draw.chance(60) else inside
+    body = condition(within, depth - 1)
     return Text(f"{word} {', '.join(binders)}{test}: {body.text}", BOOL, UNARY, reaching=True)
 
 
