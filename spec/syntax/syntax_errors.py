@@ -162,9 +162,8 @@ def _form(slip: Slip) -> str | None:
     while not slip.begins_line(distance):
         distance -= 1
     first = slip.near(distance).text
-    if not vocabulary.special(slip.expected) or (
-        first in vocabulary.EXPRESSION_HEADS and distance < -4
-    ):
+    special = vocabulary.special(slip.expected) or slip.expected == {"{"}
+    if not special or (first in vocabulary.EXPRESSION_HEADS and distance < -4):
         return None
     return vocabulary.FORMS.get(first)
 
