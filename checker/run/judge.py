@@ -151,13 +151,13 @@ def _cut(model: Model, outcome: Outcome) -> str:
 
 
 def _amount(outcome: Outcome) -> str:
-    """Returns the extent of the search: ``180 states``, or ``12 levels`` if states are not
+    """Returns the extent of the search: ``180 states``, or ``12 steps`` if states are not
     counted.
     """
     statistics = outcome.statistics
     if statistics.counted:
         return plural(statistics.distinct, "state")
-    return plural(statistics.depth, "level")
+    return plural(max(statistics.depth - 1, 0), "step")
 
 
 def _surprise(job: Job, outcome: Outcome) -> str:

@@ -221,7 +221,7 @@ def test_an_interrupt_ends_a_question(number: signal.Signals, folder: Path) -> N
         process.send_signal(number)
         stdout, stderr = process.communicate(timeout=60)
     assert (process.returncode, stderr) == (3, "")
-    assert "the search was interrupted after 1 level" in stdout
+    assert "the search was interrupted after 0 steps" in stdout
 
 
 @pytest.mark.parametrize(("words", "says"), TABLES["engines_are_compared"])
