@@ -44,7 +44,7 @@ def with_counterexamples(
         if interrupted or (further.cut is not None and not further.findings):
             missing = f"the search for the next one was {ended(further.cut)}"
         elif not further.findings:
-            missing = "every other one takes all actions of one of these causes"
+            missing = "the cause of every other one contains one of those shown"
     notes = outcome.notes
     if missing is not None and len(several) < wanted:
         notes = (*notes, Fact(f"{len(several)} of {wanted} counterexamples: {missing}."))

@@ -296,7 +296,7 @@ def test_a_page_has_a_column_for_each(folder: Path) -> None:
     ("text", "words", "note"),
     [
         ("invariant I: x != 0", (), "the property is violated in an initial state"),
-        ("invariant I: x < 2", (), "every other one takes all actions of one of these causes"),
+        ("invariant I: x < 2", (), "the cause of every other one contains one of those shown"),
         ("invariant I: x < 2", ("--depth", "2"), "the search for the next one was cut by --depth"),
         ("invariant I: x < 2", ("--max-states", "3"), "was cut by --max-states 3"),
         ("invariant I: x < 2 or not enabled(up)", (), "tests which actions are enabled"),
