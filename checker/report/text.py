@@ -16,7 +16,7 @@ from fencepost.checker.report.profile import write_profile
 from fencepost.checker.report.regions import alike, write_regions
 from fencepost.checker.report.whole_run import spot, within
 from fencepost.checker.run.judge import CheckResult
-from fencepost.checker.run.words import UNSIGNED, found, plural, runner, runners
+from fencepost.checker.run.words import UNSIGNED, claim, found, plural, runner, runners
 from fencepost.checker.trace.document import TraceDocument
 from fencepost.checker.trace.findings import NO_CHOICE, UNFITTING, blocked_rows, headline
 from fencepost.checker.trace.of_search import document
@@ -225,7 +225,7 @@ def _write_counterexample(
     assert finding.trace is not None
     model = result.job.model
     prop = None if finding.property is None else model.properties[finding.property]
-    page.words("  ", f"{proof.subject} is not inductive", 2, "title")
+    page.words("  ", f"{claim(proof)} is not inductive", 2, "title")
     steps = plural(len(finding.trace.steps) - 1, "step")
     message = (
         f"the first state is fine, and {steps} later there is a problem; it is unknown whether "

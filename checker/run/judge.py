@@ -9,7 +9,7 @@ from typing import assert_never
 
 from fencepost.checker.outcome import Finding, Limit, Outcome, Verdict
 from fencepost.checker.run.job import Job
-from fencepost.checker.run.words import ended, expected, fitting, plural, unproved
+from fencepost.checker.run.words import claim, ended, expected, fitting, plural, unproved
 from fencepost.spec.core.ir import Model
 from fencepost.spec.core.spelling import show
 from fencepost.spec.records import dataclass
@@ -139,7 +139,7 @@ def verdict_met(job: Job, outcome: Outcome) -> bool:
 def _cut(model: Model, outcome: Outcome) -> str:
     left = [proof for proof in outcome.proofs if proof.reason is not None]
     if left:
-        return "; ".join(f"{proof.subject} is not proved ({unproved(proof)})" for proof in left)
+        return "; ".join(f"{claim(proof)} is not proved ({unproved(proof)})" for proof in left)
     states, undecided = _amount(outcome), outcome.undecided
     if undecided is None:
         return f"the search was {ended(outcome.limit)} after {states}"

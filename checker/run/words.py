@@ -44,6 +44,13 @@ def found(model: Model, outcome: Outcome) -> str:
     return outcome.verdict.value
 
 
+def claim(proof: Proof) -> str:
+    """Returns the subject of a proof as part of a sentence: claims such as "no deadlock" are
+    quoted, so that their "no" is not read as part of the sentence.
+    """
+    return proof.subject if proof.property is not None else f'"{proof.subject}"'
+
+
 def unproved(proof: Proof) -> str:
     """Returns the reason why a subject is not proved, and the error in which the counterexample
     ends, if it ends in one.

@@ -224,3 +224,10 @@ def test_the_report(tmp_path: Path) -> None:
     assert "1 some state at = [3] 2 step(n: 3) at" in words
     assert "not proved invariant Never (not inductive)" in words
     assert "not checked reachable R" in words
+    (tmp_path / "full.fence").write_text(
+        "channel net: bool capacity 2\naction put: send true to net\n", encoding="utf-8"
+    )
+    ran = command("check", "full.fence", "--engine", "induction", folder=tmp_path)
+    words = " ".join(ran.stdout.split())
+    assert '"no evaluation error" is not proved (not inductive: channel net is full' in words
+    assert '"no evaluation error" is not inductive' in words
