@@ -408,7 +408,7 @@ def test_semantic_tokens(tmp_path: Path) -> None:
 
 
 def test_every_kind_of_name_has_a_token_type(tmp_path: Path) -> None:
-    text = played("Client[Ada].ask(1)") + "procedure p(x: 0..1): skip\n"
+    text = played("Client[Ada].ask(1)") + "procedure p(x: 0..1): skip\nfair Asking: {Client.ask}\n"
     opened = Opened(tmp_path, text)
 
     def kinds_of_names(view: View) -> set[str]:
