@@ -25,7 +25,7 @@ STARTED = time.time()
 from fencepost.checker.cli import main as cli  # noqa: E402
 from fencepost.checker.layout import Layout  # noqa: E402
 from fencepost.checker.native import search, states  # noqa: E402
-from fencepost.checker.native.explorer import Explorer  # noqa: E402
+from fencepost.checker.native.explorer import SAMPLE, Explorer  # noqa: E402
 from fencepost.checker.native.machine import build  # noqa: E402
 from fencepost.checker.native.machine.memory import Memory  # noqa: E402
 from fencepost.checker.native.machine.spill import Spill  # noqa: E402
@@ -189,8 +189,8 @@ class WatchedExplorer(Explorer):
     def use(self, code: build.Code) -> None:
         super().use(self._watched(code))
 
-    def compress(self, code: build.SetCode, salts: Salts) -> bool:
-        return super().compress(self._watched_set(code), salts)
+    def compress(self, code: build.SetCode, salts: Salts, sample: int = SAMPLE) -> bool:
+        return super().compress(self._watched_set(code), salts, sample)
 
     def use_set(self, code: build.SetCode) -> None:
         super().use_set(self._watched_set(code))

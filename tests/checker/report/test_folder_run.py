@@ -8,6 +8,7 @@ import json
 import re
 import sys
 from html.parser import HTMLParser
+from io import StringIO
 from pathlib import Path
 
 import pytest
