@@ -88,7 +88,12 @@ def test_one_line_per_file_if_all_is_as_expected(folder: Path) -> None:
 def test_each_line_is_flushed(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The log of a build shows a file when its checks end."""
     printed: list[int] = []
-    monkeypatch.setattr(check, "flush", lambda: printed.append(sys.stdout.getvalue().count("\n")))  # type: ignore[attr-defined]
+
+    def count_lines() -> None:
+        assert isinstance(sys.stdout, StringIO)
+        printed.append(sys.stdout.getvalue().count("\n"))
+
+    monkeypatch.setattr(check, "flush", count_lines)
     assert checked(folder).code == 0
     assert printed == [1, 2, 3]
 
