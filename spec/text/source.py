@@ -67,6 +67,15 @@ class Span:
         """The text of the span."""
         return self.source.text[self.start : self.end]
 
+    @property
+    def ends_line(self) -> bool:
+        """Whether only spaces follow on the line."""
+        return not self.source.text[self.end :].partition("\n")[0].strip()
+
+    def follows(self, sign: str) -> bool:
+        """Returns whether ``sign`` precedes the span, with or without spaces between them."""
+        return self.source.text[: self.start].rstrip(" ").endswith(sign)
+
     def to(self, last: Span) -> Span:
         """Returns the span from the start of this one to the end of ``last``, in the same
         source.

@@ -508,6 +508,8 @@ class Context:
             hint = f"; {(instead or {})[name.text.lower()]}"
         elif not hint and name.text in ANYWHERE:
             hint = f"; {ANYWHERE[name.text]}"
+        elif not hint and name.span.follows("//") and name.span.ends_line:
+            hint = '; "//" divides, and a comment begins with "#"'
         return self.report("F201", name.span, f'no {what} "{name.text}" is known here{hint}')
 
 
