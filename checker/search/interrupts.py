@@ -7,6 +7,7 @@ separate thread therefore receives the signals through a pipe and stops the mach
 
 from __future__ import annotations
 
+import _thread
 import os
 import signal
 import sys
@@ -21,6 +22,10 @@ SIGNALS = tuple(
 """The signals that ask the command to end; Windows has no SIGHUP."""
 _END, _MARK = b"\0", b"\xff"
 """Bytes that are written into the pipe in addition to signal numbers."""
+
+
+RAISED_AGAIN_SECONDS = 0.01
+"""The time after which an interrupt that Python could not raise is raised again."""
 
 
 class Interrupts:
@@ -132,14 +137,27 @@ def deferred() -> Generator[None]:
         raise KeyboardInterrupt
 
 
+def _interrupt_main() -> None:
+    """Sends an interrupt to the main thread, even if it waits in the system."""
+    main = threading.main_thread().ident
+    if main is not None and hasattr(signal, "pthread_kill"):
+        signal.pthread_kill(main, signal.SIGINT)
+    else:
+        _thread.interrupt_main()
+
+
 @contextmanager
 def not_swallowed() -> Generator[None]:
-    """Raises an interrupt again if Python receives it at a point where it cannot raise it."""
+    """Raises an interrupt again if Python receives it at a point where it cannot raise it, such as
+    a finalizer.
+    """
     before = sys.unraisablehook
 
     def hook(unraisable: sys.UnraisableHookArgs) -> None:
         if isinstance(unraisable.exc_value, KeyboardInterrupt):
-            signal.raise_signal(signal.SIGINT)
+            # An interrupt that is raised within the hook is lost, too. If it arrives in another
+            # finalizer, the hook is called again.
+            threading.Timer(RAISED_AGAIN_SECONDS, _interrupt_main).start()
         else:
             before(unraisable)
 
