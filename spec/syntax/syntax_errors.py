@@ -162,7 +162,7 @@ def _form(slip: Slip) -> str | None:
     while not slip.begins_line(distance):
         distance -= 1
     first = slip.near(distance).text
-    special = vocabulary.special(slip.expected) or slip.expected == {"{"}
+    special = vocabulary.special(slip.expected) or slip.expected == frozenset("{")
     if not special or (first in vocabulary.EXPRESSION_HEADS and distance < -4):
         return None
     return vocabulary.FORMS.get(first)
