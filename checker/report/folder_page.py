@@ -61,14 +61,16 @@ def _about(whole: Whole, baseline: Baseline | None) -> Iterator[str]:
 
 
 def _refused(whole: Whole) -> Iterator[Markup]:
-    """Yields the specs that could not be checked, the other errors, and the warnings."""
+    """Yields the specs that could not be checked, the other errors, the warnings and the notes."""
     for spec in whole.refused:
         yield _problems(f"✗ {refusal(spec)}", spec.problems)
     if whole.other_errors:
         yield _problems("✗ errors", whole.other_errors)
-    warnings = [problem for problem in (*whole.problems, *whole.warnings) if problem.warning]
-    if warnings:
-        yield _problems(plural(len(warnings), "warning"), warnings)
+    others = [problem for problem in (*whole.problems, *whole.warnings) if problem.warning]
+    for severity in ("warning", "note"):
+        chosen = [problem for problem in others if problem.severity == severity]
+        if chosen:
+            yield _problems(plural(len(chosen), severity), chosen)
 
 
 def _problems(title: str, problems: Sequence[Problem]) -> Markup:

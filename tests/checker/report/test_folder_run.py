@@ -290,6 +290,16 @@ def test_the_page_shows_what_changed(folder: Path, baseline: str) -> None:
     assert "15 step n 13 -> 14" in joined
 
 
+def test_the_page_distinguishes_notes_from_warnings(folder: Path) -> None:
+    unused = WORKER.format(1) + "const Spare: int = 1\n"
+    (folder / "unused.fence").write_text(unused, "utf-8")
+    (folder / "part.fence").write_text("var n: 0..3 = 0\n", "utf-8")
+    rows = page(folder)
+    assert "1 warning" in rows
+    assert "2 notes" in rows
+    assert any("note[F421]: nothing uses the constant Spare" in row for row in rows)
+
+
 def test_the_log_of_the_kafka_models_is_short() -> None:
     """Every file of a folder has one line, and at most ten lines follow."""
     files = [*(ROOT / "models" / "kafka").glob("*.fence")]
