@@ -30,6 +30,7 @@ LISTS = {
     "fields of a variant": "union U: V(@(f%: bool@, @))\n",
     "parameters of a def": "def d(@(p%: int@, @)): bool = true\n",
     "parameters of an action": "action a(@(p% in {0}@, @)): x = 0\n",
+    "members of a fair group": "@(action a%: x = 0\n@@)fair {@(a%@, @)}\n",
     "parameters of a procedure": "procedure p(@(p%: int@, @)):\n    x = 0\n",
     "parameters of a channel": "channel c[@(p%: 0..0@, @)]: bool capacity 1\n"
     "invariant P: len(c[@(0@, @)]) == 0\n",

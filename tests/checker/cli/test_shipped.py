@@ -92,4 +92,5 @@ def test_the_checks_of_a_new_spec_are_as_expected(tmp_path: Path) -> None:
     assert again.code == 151
     assert "already exists" in again.stderr
     assert (tmp_path / "lease.fence").read_text(encoding="utf-8") == "mine"
-    assert run("new", "none/lease", folder=tmp_path).code == 151
+    assert run("new", "specs/lease", folder=tmp_path).code == 0
+    assert (tmp_path / "specs" / "lease.fence").is_file()

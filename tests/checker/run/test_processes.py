@@ -32,7 +32,7 @@ from fencepost.checker.run.settings import Request, Settings
 SPEC = """\
 const Wrong: bool = false
 const Start: 0..9 = 0
-var x: 0..20 = 0
+var x: 0..20 = Start
 fair action up(by in 1..2):
     require x < 20
     assert not Wrong or x < 7

@@ -256,7 +256,7 @@ def test_the_report_in_a_file(folder: Path) -> None:
     ran = mutated(folder, "--output", "report.txt")
     assert (ran.code, ran.stdout) == (4, "")
     assert "nothing notices (2)" in (folder / "report.txt").read_text(encoding="utf-8")
-    ran = mutated(folder, "--output", "no/report.txt")
+    ran = mutated(folder, "--output", "gate.fence/report.txt")
     assert ran.code == 151
     assert "F027" in ran.stderr
 
