@@ -25,7 +25,7 @@ from bench.process import Ran, run
 from bench.tlc_run import Tlc
 from fencepost.checker.run.check import prepare
 from fencepost.checker.run.settings import Settings
-from fencepost.checker.tla.module import exported
+from fencepost.checker.tla_export.module import exported
 from fencepost.spec.elaborate.claims.program import load as load_spec
 
 PAGE = ROOT / "docs" / "engines.md"

@@ -40,7 +40,7 @@ from bench.tlc_agree import NAME, Comparison, Run, Side, compare, compare_formul
 from bench.tlc_run import TIMEOUT_SECONDS, NoTlc, Tlc
 from fencepost.checker.run.check import prepare
 from fencepost.checker.run.settings import Settings
-from fencepost.checker.tla.module import exported
+from fencepost.checker.tla_export.module import exported
 from fencepost.spec.elaborate.claims.program import Program
 from fencepost.spec.elaborate.claims.program import load as load_spec
 from fencepost.spec.text.problem import Rejected

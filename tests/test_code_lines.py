@@ -28,7 +28,7 @@ ROWS: dict[str, int] = {
     "checker/symbolic": 2_900,
     "checker/systems": 6_200,
     "checker/temporal": 1_450,
-    "checker/tla": 3_100,
+    "checker/tla_export": 3_100,
     "checker/tools": 1_500,
     "checker/trace": 1_800,
     "checker/web": 300,

@@ -61,7 +61,7 @@ FOLDERS = (
     "checker.systems.kafka",
     "checker.systems.spark",
     "checker.systems",
-    "checker.tla",
+    "checker.tla_export",
     "checker.report",
     "checker.lsp",
     "checker.web",

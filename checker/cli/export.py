@@ -14,9 +14,9 @@ from fencepost.checker.run.check import prepare
 from fencepost.checker.run.judge import Exit
 from fencepost.checker.run.session import unknown_checks
 from fencepost.checker.run.settings import Request, Settings
-from fencepost.checker.tla.module import Export, exported
-from fencepost.checker.tla.names import Names, names_of
-from fencepost.checker.tla.values import NotExported
+from fencepost.checker.tla_export.module import Export, exported
+from fencepost.checker.tla_export.names import Names, names_of
+from fencepost.checker.tla_export.values import NotExported
 from fencepost.spec.text.problem import Problem, Rejected, printable
 
 

@@ -32,7 +32,7 @@ from fencepost.checker.request import Request
 from fencepost.checker.run.check import prepare
 from fencepost.checker.run.job import Job
 from fencepost.checker.run.settings import Settings
-from fencepost.checker.tla.module import Export, exported
+from fencepost.checker.tla_export.module import Export, exported
 
 TOLD = {
     "starting": "2185:0\nStarting... (2026-01-01 00:00:00)\n",

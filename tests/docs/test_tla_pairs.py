@@ -16,7 +16,7 @@ from bench.tlc_run import Tlc, home
 from tests.support.paths import ROOT
 
 from fencepost.checker import api
-from fencepost.checker.tla.module import Export
+from fencepost.checker.tla_export.module import Export
 
 PAGE = ROOT / "docs" / "for-tla-users.md"
 BLOCK = re.compile(r"^```(?P<info>[^\n`]*)\n(?P<text>.*?)^```$", re.M | re.S)

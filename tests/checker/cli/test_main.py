@@ -417,7 +417,7 @@ def test_nothing_heavy_is_loaded(engine: str, tmp_path: Path) -> None:
     ours = {
         ".".join(module.split(".")[1:3]) for module in loaded if module.startswith("fencepost.")
     }
-    packages = ("lsp", "simulate", "spark", "systems", "tla", "tools", "web")
+    packages = ("lsp", "simulate", "spark", "systems", "tla_export", "tools", "web")
     assert not ours & {"spec.mutation", *(f"checker.{package}" for package in packages)}
 
 

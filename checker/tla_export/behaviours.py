@@ -16,12 +16,12 @@ from fencepost.checker.temporal.units import (
     most_units,
     part_choices,
 )
-from fencepost.checker.tla.collections import elements
-from fencepost.checker.tla.expressions import expression
-from fencepost.checker.tla.scope import Scope
-from fencepost.checker.tla.simplify import call, conjoined, either, implied, opposite
-from fencepost.checker.tla.tree import TRUE, Expr, Infix, Name, Prefix, Quantified
-from fencepost.checker.tla.values import NotExported, literal, universe
+from fencepost.checker.tla_export.collections import elements
+from fencepost.checker.tla_export.expressions import expression
+from fencepost.checker.tla_export.scope import Scope
+from fencepost.checker.tla_export.simplify import call, conjoined, either, implied, opposite
+from fencepost.checker.tla_export.tree import TRUE, Expr, Infix, Name, Prefix, Quantified
+from fencepost.checker.tla_export.values import NotExported, literal, universe
 from fencepost.spec.core import formulas, types
 from fencepost.spec.core.formulas import Formula
 from fencepost.spec.core.ir import Fairness, Model

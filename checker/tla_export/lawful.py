@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import TypeVar, assert_never, cast
 
-from fencepost.checker.tla.values import NotExported
+from fencepost.checker.tla_export.values import NotExported
 from fencepost.spec.core import ir, types
 from fencepost.spec.core.traverse import may_fail, operands, rebuilt
 

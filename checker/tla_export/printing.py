@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import assert_never
 
-from fencepost.checker.tla.tree import (
+from fencepost.checker.tla_export.tree import (
     TRUE,
     Always,
     Apply,

@@ -16,9 +16,9 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from typing import assert_never
 
-from fencepost.checker.tla.names import Names, field_names
-from fencepost.checker.tla.simplify import among, call, conjoined, either, equal, plus
-from fencepost.checker.tla.tree import (
+from fencepost.checker.tla_export.names import Names, field_names
+from fencepost.checker.tla_export.simplify import among, call, conjoined, either, equal, plus
+from fencepost.checker.tla_export.tree import (
     FALSE,
     NOTHING,
     TRUE,

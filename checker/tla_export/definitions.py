@@ -7,13 +7,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
-from fencepost.checker.tla.expressions import expression
-from fencepost.checker.tla.names import Names
-from fencepost.checker.tla.printing import flat
-from fencepost.checker.tla.scope import Scope
-from fencepost.checker.tla.simplify import call
-from fencepost.checker.tla.statements import parts_ways
-from fencepost.checker.tla.tree import Definition, Expr, Name
+from fencepost.checker.tla_export.expressions import expression
+from fencepost.checker.tla_export.names import Names
+from fencepost.checker.tla_export.printing import flat
+from fencepost.checker.tla_export.scope import Scope
+from fencepost.checker.tla_export.simplify import call
+from fencepost.checker.tla_export.statements import parts_ways
+from fencepost.checker.tla_export.tree import Definition, Expr, Name
 from fencepost.spec.core import ir, types
 from fencepost.spec.core.signatures import bound
 from fencepost.spec.core.traverse import children, walk

@@ -4,8 +4,8 @@ changes nothing. After such a step, the value of a variable is its value before 
 
 from __future__ import annotations
 
-from fencepost.checker.tla.simplify import changed, opposite
-from fencepost.checker.tla.tree import (
+from fencepost.checker.tla_export.simplify import changed, opposite
+from fencepost.checker.tla_export.tree import (
     FALSE,
     TRUE,
     Expr,

@@ -16,12 +16,19 @@ from tests.support.text_tables import tables
 
 from fencepost.checker.run.check import prepare
 from fencepost.checker.run.settings import Settings
-from fencepost.checker.tla import tree
-from fencepost.checker.tla.module import Export, exported
-from fencepost.checker.tla.names import OURS, RESERVED, STANDARD, Names, field_names, names_of
-from fencepost.checker.tla.printing import WIDTH, comment, definition, flat, lines
-from fencepost.checker.tla.tree import Expr, Infix, Junction, Let, Name, Number, Prefix
-from fencepost.checker.tla.values import NotExported
+from fencepost.checker.tla_export import tree
+from fencepost.checker.tla_export.module import Export, exported
+from fencepost.checker.tla_export.names import (
+    OURS,
+    RESERVED,
+    STANDARD,
+    Names,
+    field_names,
+    names_of,
+)
+from fencepost.checker.tla_export.printing import WIDTH, comment, definition, flat, lines
+from fencepost.checker.tla_export.tree import Expr, Infix, Junction, Let, Name, Number, Prefix
+from fencepost.checker.tla_export.values import NotExported
 from fencepost.spec.elaborate.claims.program import Program, load
 
 TABLES = tables(Path(__file__))
@@ -279,7 +286,7 @@ def test_names_in_strings_and_fields_stay() -> None:
 
 
 def test_specs_do_not_use_the_names_of_helpers() -> None:
-    text = (ROOT / "checker" / "tla" / "helpers.tla").read_text(encoding="utf-8")
+    text = (ROOT / "checker" / "tla_export" / "helpers.tla").read_text(encoding="utf-8")
     words = set(re.findall(r"(?<!\\)\b[A-Za-z]\w*", re.sub(r'\\\*.*|"[^"]*"', "", text)))
     assert words <= RESERVED | STANDARD | OURS
 

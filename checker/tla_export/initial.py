@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 
-from fencepost.checker.tla.scope import Scope
-from fencepost.checker.tla.simplify import changed, conjoined, equal, substituted
-from fencepost.checker.tla.statements import Flow, formula, whole
-from fencepost.checker.tla.tree import Expr, Infix, Junction, Name, Quantified
+from fencepost.checker.tla_export.scope import Scope
+from fencepost.checker.tla_export.simplify import changed, conjoined, equal, substituted
+from fencepost.checker.tla_export.statements import Flow, formula, whole
+from fencepost.checker.tla_export.tree import Expr, Infix, Junction, Name, Quantified
 from fencepost.spec.core import ir
 from fencepost.spec.core.traverse import children, walk
 

@@ -9,8 +9,8 @@ from collections.abc import Iterable
 from functools import cache
 from importlib.resources import files
 
-from fencepost.checker.tla.simplify import everything
-from fencepost.checker.tla.tree import Apply, Expr, WrittenUnit
+from fencepost.checker.tla_export.simplify import everything
+from fencepost.checker.tla_export.tree import Apply, Expr, WrittenUnit
 
 
 @cache
@@ -18,7 +18,7 @@ def _library() -> dict[str, str]:
     """Returns the texts of the definitions by the names that they define. A definition follows
     those that it uses.
     """
-    text = (files("fencepost.checker.tla") / "helpers.tla").read_text(encoding="utf-8")
+    text = (files("fencepost.checker.tla_export") / "helpers.tla").read_text(encoding="utf-8")
     return {
         name: paragraph.strip()
         for paragraph in text.split("\n\n")

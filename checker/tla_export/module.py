@@ -8,16 +8,16 @@ from dataclasses import field, replace
 from fencepost.checker.run.job import Job
 from fencepost.checker.run.words import expected
 from fencepost.checker.temporal.seen import seen
-from fencepost.checker.tla import behaviours, helpers, values
-from fencepost.checker.tla.collections import elements
-from fencepost.checker.tla.definitions import Definitions, above
-from fencepost.checker.tla.expressions import expression
-from fencepost.checker.tla.initial import initial, members
-from fencepost.checker.tla.lawful import without_failures
-from fencepost.checker.tla.names import Names
-from fencepost.checker.tla.printing import module as printed
-from fencepost.checker.tla.scope import Scope, Work
-from fencepost.checker.tla.simplify import (
+from fencepost.checker.tla_export import behaviours, helpers, values
+from fencepost.checker.tla_export.collections import elements
+from fencepost.checker.tla_export.definitions import Definitions, above
+from fencepost.checker.tla_export.expressions import expression
+from fencepost.checker.tla_export.initial import initial, members
+from fencepost.checker.tla_export.lawful import without_failures
+from fencepost.checker.tla_export.names import Names
+from fencepost.checker.tla_export.printing import module as printed
+from fencepost.checker.tla_export.scope import Scope, Work
+from fencepost.checker.tla_export.simplify import (
     call,
     changed,
     conjoined,
@@ -26,9 +26,9 @@ from fencepost.checker.tla.simplify import (
     implied,
     opposite,
 )
-from fencepost.checker.tla.statements import action, tidied, with_given
-from fencepost.checker.tla.stuttering import holds_still
-from fencepost.checker.tla.tree import (
+from fencepost.checker.tla_export.statements import action, tidied, with_given
+from fencepost.checker.tla_export.stuttering import holds_still
+from fencepost.checker.tla_export.tree import (
     FALSE,
     TRUE,
     Always,
@@ -47,7 +47,7 @@ from fencepost.checker.tla.tree import (
     Unchanged,
     bodies,
 )
-from fencepost.checker.tla.values import NotExported
+from fencepost.checker.tla_export.values import NotExported
 from fencepost.spec.core import ir, types
 from fencepost.spec.core.spelling import show
 from fencepost.spec.core.traverse import first_picks, variables_read, walk

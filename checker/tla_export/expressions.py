@@ -9,10 +9,10 @@ therefore requested explicitly (`Defined`, `After`).
 
 from __future__ import annotations
 
-from fencepost.checker.tla import values
-from fencepost.checker.tla.collections import found_in, of_collections
-from fencepost.checker.tla.scope import Scope, shared, simple
-from fencepost.checker.tla.simplify import (
+from fencepost.checker.tla_export import values
+from fencepost.checker.tla_export.collections import found_in, of_collections
+from fencepost.checker.tla_export.scope import Scope, shared, simple
+from fencepost.checker.tla_export.simplify import (
     call,
     children,
     chosen,
@@ -27,7 +27,7 @@ from fencepost.checker.tla.simplify import (
     substituted,
     uses,
 )
-from fencepost.checker.tla.tree import (
+from fencepost.checker.tla_export.tree import (
     FALSE,
     NOTHING,
     At,
@@ -45,7 +45,7 @@ from fencepost.checker.tla.tree import (
     Quantified,
     Tuple,
 )
-from fencepost.checker.tla.values import NotExported, literal
+from fencepost.checker.tla_export.values import NotExported, literal
 from fencepost.spec.core import ir, types
 from fencepost.spec.core.operators import Operator, result_range
 from fencepost.spec.core.type_relations import within

@@ -7,9 +7,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import assert_never
 
-from fencepost.checker.tla import values
-from fencepost.checker.tla.scope import Scope, shared
-from fencepost.checker.tla.simplify import (
+from fencepost.checker.tla_export import values
+from fencepost.checker.tla_export.scope import Scope, shared
+from fencepost.checker.tla_export.simplify import (
     among,
     call,
     chosen,
@@ -18,7 +18,7 @@ from fencepost.checker.tla.simplify import (
     plus,
     substituted,
 )
-from fencepost.checker.tla.tree import (
+from fencepost.checker.tla_export.tree import (
     NOTHING,
     At,
     Expr,
@@ -34,7 +34,7 @@ from fencepost.checker.tla.tree import (
     SetLiteral,
     Tuple,
 )
-from fencepost.checker.tla.values import literal, universe
+from fencepost.checker.tla_export.values import literal, universe
 from fencepost.spec.core import ir, types
 from fencepost.spec.core.types import Type
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import fields, replace
 from typing import cast
 
-from fencepost.checker.tla.tree import (
+from fencepost.checker.tla_export.tree import (
     FALSE,
     TRUE,
     Always,

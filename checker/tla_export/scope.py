@@ -8,9 +8,19 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field, replace
 from typing import Protocol, TypeAlias
 
-from fencepost.checker.tla.names import Names
-from fencepost.checker.tla.simplify import let, substituted, uses
-from fencepost.checker.tla.tree import Apply, At, Dot, Expr, Name, Number, Prime, String, Tuple
+from fencepost.checker.tla_export.names import Names
+from fencepost.checker.tla_export.simplify import let, substituted, uses
+from fencepost.checker.tla_export.tree import (
+    Apply,
+    At,
+    Dot,
+    Expr,
+    Name,
+    Number,
+    Prime,
+    String,
+    Tuple,
+)
 from fencepost.spec.core import ir
 from fencepost.spec.core.traverse import Node, children, walk
 from fencepost.spec.records import dataclass

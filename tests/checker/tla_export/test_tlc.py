@@ -18,7 +18,7 @@ from tests.support.agreement import loaded
 
 from fencepost.checker.run.check import prepare
 from fencepost.checker.run.settings import Settings
-from fencepost.checker.tla.module import exported
+from fencepost.checker.tla_export.module import exported
 from fencepost.spec.elaborate.claims.program import Program, load
 
 HERE = Path(__file__).resolve().parent

@@ -17,10 +17,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeAlias, assert_never
 
-from fencepost.checker.tla.collections import elements, ordered
-from fencepost.checker.tla.expressions import expression
-from fencepost.checker.tla.scope import Scope, shared, simple
-from fencepost.checker.tla.simplify import (
+from fencepost.checker.tla_export.collections import elements, ordered
+from fencepost.checker.tla_export.expressions import expression
+from fencepost.checker.tla_export.scope import Scope, shared, simple
+from fencepost.checker.tla_export.simplify import (
     call,
     changed,
     chosen,
@@ -35,7 +35,7 @@ from fencepost.checker.tla.simplify import (
     substituted,
     uses,
 )
-from fencepost.checker.tla.tree import (
+from fencepost.checker.tla_export.tree import (
     FALSE,
     NOTHING,
     TRUE,
@@ -53,7 +53,7 @@ from fencepost.checker.tla.tree import (
     Quantified,
     SetLiteral,
 )
-from fencepost.checker.tla.values import NotExported, record_fields
+from fencepost.checker.tla_export.values import NotExported, record_fields
 from fencepost.spec.core import ir, types
 from fencepost.spec.core.traverse import assigned, walk
 from fencepost.spec.records import dataclass
