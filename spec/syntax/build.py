@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar, cast
 
 from fencepost.spec.syntax import nodes as syntax
@@ -196,6 +196,26 @@ def _extended(node: N, fields: tuple[Argument, ...]) -> N | None:
     return dataclasses.replace(node, **changes, span=span)
 
 
+def _inline_case(span: Span, pattern: Pattern, value: Expr) -> syntax.ValueCase:
+    inner = next((node for node in _last_nodes(value) if isinstance(node, syntax.MatchValue)), None)
+    if inner is not None and inner.span.end == span.end:
+        message = "put this match in parentheses: it would take the cases after it"
+        head = Span(span.source, inner.span.start, inner.subject.span.end)
+        raise Mistake(Problem("F113", head, message))
+    return syntax.ValueCase(pattern, value, span=span)
+
+
+def _last_nodes(node: syntax.Node) -> Iterator[syntax.Node]:
+    """Yields ``node`` and the nodes inside it that end where it ends, from the outside in."""
+    yield node
+    for item in dataclasses.fields(node):
+        value: object = getattr(node, item.name)
+        parts = cast("tuple[object, ...]", value if isinstance(value, tuple) else (value,))
+        last = parts[-1] if parts else None
+        if isinstance(last, syntax.Node) and last.span.end == node.span.end:
+            yield from _last_nodes(last)
+
+
 def _any_index(span: Span, base: Expr) -> Expr:
     return syntax.Index(base, (syntax.Anything(span=span),), span=span)
 
@@ -355,6 +375,7 @@ FORMS: Mapping[str, Callable[..., Any]] = {
     "exprs": _sequence,
     "false": node(syntax.Boolean, value=False),
     "index": node(syntax.Index),
+    "inline_case": _inline_case,
     "integer": _integer,
     "is_": node(syntax.Is, negated=False),
     "is_not": node(syntax.Is, negated=True),
@@ -363,6 +384,7 @@ FORMS: Mapping[str, Callable[..., Any]] = {
     "list": node(syntax.Collection, brackets="[]"),
     "list_comprehension": node(syntax.Comprehension, brackets="[]"),
     "map": node(syntax.Map, rest=True),
+    "match_value": node(syntax.MatchValue, rest=True),
     "minus": node(syntax.Unary, operator="-"),
     "name": _name,
     "named_argument": node(Argument),
@@ -382,6 +404,7 @@ FORMS: Mapping[str, Callable[..., Any]] = {
     "true": node(syntax.Boolean, value=True),
     "until": node(syntax.BinaryTemporal, operator="until"),
     "unwrap": node(syntax.Unwrap),
+    "value_case": node(syntax.ValueCase),
     "with_": _with,
     "with_more": _with_more,
     # Patterns and statements.

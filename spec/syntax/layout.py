@@ -33,7 +33,8 @@ class Line:
     token.
 
     The text extends from the first token to the end of the last one, and is as long as in the file.
-    Comments, and the line breaks before continuation lines, are replaced by spaces.
+    Comments, and the line breaks before continuation lines, are replaced by spaces. Inside
+    brackets, a line break before a case of a match is replaced by a semicolon.
     """
 
     indent: str
@@ -93,6 +94,8 @@ _PIECE = re.compile(
 _BEGIN = re.compile(r"([ \t]*)(?!#|\r?\n|\Z)[^ \t]")
 _NEXT = re.compile(rf"(?:[ \t]*+(?:#[^\n]*+)?\r?\n)*+{_BEGIN.pattern}[^\r\n]*+")
 
+_CASE = re.compile(r"[ \t]*case[ \t]+\w")
+
 _OPENERS = word_set("= : when where")
 """Tokens after which a block may begin on the next line."""
 
@@ -128,7 +131,10 @@ def lines(text: str) -> list[Line]:
             if width := len(text[seen : piece.start()].rstrip(" \t")):
                 end = seen + width
             seen = piece.end()
-            gaps.append((*piece.span(), "\r" if piece.start() == unclosed else ""))
+            instead = "\r" if piece.start() == unclosed else ""
+            if depth and kind == "end" and text[end - 1] not in ";:" and _CASE.match(text, seen):
+                instead = ";"
+            gaps.append((*piece.span(), instead))
             whole = not depth or seen == len(text) or _starts_anew(text, seen, begin)
             if not whole or kind != "end" or seen <= continued:
                 continue

@@ -145,6 +145,24 @@ class LetIn(Named):
 
 
 @dataclass(frozen=True, slots=True)
+class ValueCase(Node):
+    """``case P: e`` in a match expression."""
+
+    pattern: Pattern
+    value: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class MatchValue(Node):
+    """The expression ``match e: case P: a; case Q: b``, whose value is that of the first case that
+    matches.
+    """
+
+    subject: Expr
+    cases: tuple[ValueCase, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Collection(Node):
     """``[a, b]`` (list) or ``{a, b}`` (set), possibly empty."""
 
@@ -274,8 +292,9 @@ class BinaryTemporal(Node):
 
 Expr: TypeAlias = (
     Name | Integer | Boolean | Nothing | Unary | Binary | Is | Conditional | Quantifier
-    | Conjunction | Choose | LetIn | Collection | Map | Comprehension | Call | Index | Part
-    | Attribute | Unwrap | With | Range | Optional | UnaryTemporal | BinaryTemporal | Anything
+    | Conjunction | Choose | LetIn | MatchValue | Collection | Map | Comprehension | Call | Index
+    | Part | Attribute | Unwrap | With | Range | Optional | UnaryTemporal | BinaryTemporal
+    | Anything
 )  # fmt: skip
 
 

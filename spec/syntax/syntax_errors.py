@@ -414,6 +414,32 @@ def _else_if(slip: Slip) -> Problem | None:
     return None
 
 
+def _value_cases(slip: Slip) -> Problem | None:
+    """Recognizes cases of a match expression that are separated in a wrong way."""
+    unexpected, before = slip.unexpected, [token.text for token in slip.line]
+    if unexpected.text == ";" and before[:1] == ["case"]:
+        message = 'a case of a match expression has one value, and ends with its line, without ";"'
+        return slip.problem("F113", message)
+    if unexpected.kind == INDENT:
+        # The token before the unexpected one ends the line above.
+        end = slip.error.index - 1
+        tokens = slip.error.tokens
+        start = next((i for i in range(end, 0, -1) if tokens[i - 1].kind in LAYOUT), 0)
+        before = [token.text for token in tokens[start:end]]
+    if "match" not in before or "case" not in before[before.index("match") :]:
+        return None
+    if unexpected.kind == INDENT and slip.near(1).text == "case":
+        message = "write all cases on one line, or each one on an indented line of its own"
+        return slip.problem("F113", message, at=slip.near(1))
+    if unexpected.text == "case" or (unexpected.text == "," and slip.near(1).text == "case"):
+        return slip.problem("F113", 'cases on one line are separated by ";"')
+    if unexpected.text == "then" and ":" in slip.expected:
+        return slip.problem("F101", 'expected ":", found "then"', (None, "the form is: case A: e"))
+    if unexpected.text == "else":
+        return slip.problem("F113", 'write "case _" for "else"')
+    return None
+
+
 def _compound(slip: Slip) -> Problem | None:
     if slip.unexpected.text in ("if", "for", "match") and "require" in slip.expected:
         message = f'the statement "{slip.unexpected.text}" begins a line of its own'
@@ -515,7 +541,7 @@ def _kind(allowed: Set[str]) -> str:
 
 
 _HINTS: tuple[Callable[[Slip], Problem | None], ...] = (
-    _misaligned, *habits.HINTS, _strange, _brackets, _indentation, _colon, _equal_signs,
-    _assigned, _exclamation, _chained, _tuple, _braces, _fraction, _text, _pattern, _is_literal,
-    _reserved, _else_if, _compound, _then, _not_operand, _misspelt, _foreign_word,
+    _misaligned, *habits.HINTS, _value_cases, _strange, _brackets, _indentation, _colon,
+    _equal_signs, _assigned, _exclamation, _chained, _tuple, _braces, _fraction, _text, _pattern,
+    _is_literal, _reserved, _else_if, _compound, _then, _not_operand, _misspelt, _foreign_word,
 )  # fmt: skip

@@ -55,7 +55,7 @@ def spelled() -> dict[str, str]:
     """Returns the spelling of each terminal of the grammar that has only one spelling."""
     fixed = {t["name"]: t["pattern"] for t in terminals()}
     words = {name: p["value"] for name, p in fixed.items() if p["__type__"] == "PatternStr"}
-    return {**words, "_UNWRAP": "!", "_MORE": ","}
+    return {**words, "_UNWRAP": "!", "_MORE": ",", "_NEXT": ";"}
 
 
 @cache

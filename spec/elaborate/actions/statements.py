@@ -9,7 +9,6 @@ from typing import assert_never
 
 from fencepost.spec.core import ir
 from fencepost.spec.core.traverse import may_leave
-from fencepost.spec.core.types import Type, Union
 from fencepost.spec.elaborate.actions import assignments
 from fencepost.spec.elaborate.actions.assignments import Result, forget
 from fencepost.spec.elaborate.base.context import Context
@@ -22,18 +21,18 @@ from fencepost.spec.elaborate.base.symbols import (
     ProcedureEntity,
     kind_of,
 )
-from fencepost.spec.elaborate.types.narrowing import bound_to, reading, when
-from fencepost.spec.elaborate.types.type_expressions import declaration, module_member
+from fencepost.spec.elaborate.types.narrowing import bound_to, when
+from fencepost.spec.elaborate.types.type_expressions import module_member
 from fencepost.spec.elaborate.values import channels
 from fencepost.spec.elaborate.values.boolean import known, truth
 from fencepost.spec.elaborate.values.calls import bound_arguments, entered
 from fencepost.spec.elaborate.values.collections import drawn, elements
 from fencepost.spec.elaborate.values.functions import METHODS
-from fencepost.spec.elaborate.values.patterns import Match, matched, missing_members
+from fencepost.spec.elaborate.values.matches import bound_subject, matched_cases
 from fencepost.spec.elaborate.values.roles import member, through
 from fencepost.spec.records import replace
 from fencepost.spec.syntax import nodes as syntax
-from fencepost.spec.text.problem import Note, listing
+from fencepost.spec.text.problem import listing
 from fencepost.spec.text.source import Span
 
 NOTHING = ir.Sequence(())
@@ -338,127 +337,33 @@ def _if(context: Context, node: syntax.If) -> Result:
 def _match(context: Context, node: syntax.Match) -> Result:
     context.work.limit(len(node.cases), node.span)
     operand = context.expression(node.subject)
-    inner = context
-    subject: Operand | None = None
-    binding: tuple[int, ir.Expr] | None = None
     if operand is not None:
         ordinary(context, operand, "a branch", node.subject.span)
-        subject = operand
-        if not isinstance(operand.expr, ir.Local | ir.Literal):
-            binding = (context.work.slot(), operand.expr)
-            local = ir.Local(operand.type, binding[0], span=node.subject.span)
-            inner = bound_to(inner, local, operand.expr)
-            subject = Operand(local)
-    result = _cases(inner, node, subject, binding)
-    if binding is not None:
-        result = ir.Bind(binding[0], binding[1], result, span=node.span)
-    return result, forget(context, [result])
-
-
-def _cases(
-    context: Context,
-    node: syntax.Match,
-    subject: Operand | None,
-    binding: tuple[int, ir.Expr] | None,
-) -> ir.Statement:
-    seen = _Seen(None if subject is None else subject.type)
+        operand = Operand(operand.expr)
+    # Statements may change a variable, so its value is bound, too.
+    subject = bound_subject(context, operand, node.subject.span, (ir.Local, ir.Literal))
     cases: list[tuple[ir.Expr, ir.Statement]] = []
     result: ir.Statement = NOTHING
-    # After a case that always matches, the remaining cases are checked, but never run.
-    decided = False
-    for case in node.cases:
-        seen.reached(context, case)
-        match, inner = matched(context, case.pattern, subject)
-        value: bool | None = None
-        if match is not None and subject is not None:
-            seen.cover(context, case, match)
-            ghost = Operand(subject.expr, match.ghost)
+    for case, arm in zip(node.cases, matched_cases(subject, node), strict=True):
+        match = arm.match
+        if match is not None and subject.operand is not None:
+            ghost = Operand(subject.operand.expr, match.ghost)
             ordinary(context, ghost, "a branch", case.pattern.span)
-            if isinstance(subject.type, Union) and match.members is not None and binding:
-                inner = inner.learn({reading(binding[1]): match.members})
-            value = True if match.test is None else known(match.test)
-        else:
-            seen.unknown = True
-        body = suite(inner.unreached() if value is False else inner, case.body)
-        if match is not None and value is not False and not decided:
-            constant = subject is not None and isinstance(subject.expr, ir.Literal)
-            if cases or not (value and constant):
+        body = suite(arm.context, case.body)
+        if match is not None and arm.taken is not False:
+            constant = subject.operand is not None and isinstance(subject.operand.expr, ir.Literal)
+            if cases or not (arm.taken and constant):
                 text = " ".join(case.pattern.span.text.split())
                 body = _marked(context, case.pattern.span, f"case {text}", body)
-            if match.test is None or value:
+            if match.test is None or arm.taken:
                 result = body
             else:
                 cases.append((match.test, body))
-        if value:
-            decided = True
-            context = context.unreached()
-    missing = seen.missing()
-    if missing:
-        wanted = "add it, or `case _:`"
-        if len(missing) > 1:
-            wanted = "add a case for each, or `case _:` for all of them"
-        context.report(
-            "F408",
-            node.subject.span,
-            f"no case covers {listing(missing, 'and')}; {wanted}",
-            *seen.uncertain,
-            *(() if seen.kind is None else declaration(context, seen.kind)),
-        )
     for test, body in reversed(cases):
         result = ir.If(test, body, result, span=node.span)
-    return result
-
-
-class _Seen:
-    """The values that the cases of a match have covered so far.
-
-    ``unknown`` is set if the subject or a case is wrong. Missing cases are then not reported.
-    """
-
-    def __init__(self, kind: Type | None) -> None:
-        self.kind = kind
-        self.members: dict[int, Span] = {}
-        self.every: Span | None = None
-        self.unknown = kind is None
-        self.uncertain: list[Note] = []
-
-    def missing(self) -> list[str]:
-        if self.unknown or self.every is not None or self.kind is None:
-            return []
-        return missing_members(self.kind, set(self.members))
-
-    def reached(self, context: Context, case: syntax.Case) -> None:
-        """Reports (F409) a case that is unreachable because the cases before it cover every
-        value.
-        """
-        if self.unknown or self.kind is None:
-            return
-        if self.every is not None or not missing_members(self.kind, set(self.members)):
-            note = (
-                self.every or list(self.members.values())[-1],
-                "every value is covered up to here",
-            )
-            message = "this case is unreachable: those before it cover everything"
-            context.report("F409", case.pattern.span, message, note)
-            self.unknown = True
-
-    def cover(self, context: Context, case: syntax.Case, match: Match) -> None:
-        """Records the values that a case covers. Reports (F409) a case whose values are all covered
-        by an earlier case.
-        """
-        span = case.pattern.span
-        if match.members is not None and match.members <= self.members.keys() and not self.unknown:
-            note = (self.members[min(match.members)], "it is covered here")
-            message = "this case is unreachable: an earlier one covers it"
-            context.report("F409", span, message, note)
-        if not match.certain:
-            self.uncertain.append((span, "a case with == may not match, so it covers nothing"))
-            return
-        if match.members is None:
-            self.every = self.every or span
-        else:
-            for member_number in match.members:
-                self.members.setdefault(member_number, span)
+    if subject.slot is not None and operand is not None:
+        result = ir.Bind(subject.slot, operand.expr, result, span=node.span)
+    return result, forget(context, [result])
 
 
 def _for(context: Context, node: syntax.For) -> Result:

@@ -4,6 +4,7 @@ pairs of operands in the right order.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import IntEnum
 
 from fencepost.spec.core.operators import Operator
@@ -70,8 +71,20 @@ def need(context: Context, node: syntax.Expr) -> Need:
             # The type of the bound name does not depend on the context.
             local = LocalName(None, name.span)
             return need(replace(context, locals={**context.locals, name.text: local}), body)
+        case syntax.MatchValue(cases=cases):
+            return min(_need_of_case(context, case) for case in cases)
         case _:
             return Need.NOTHING
+
+
+def _need_of_case(context: Context, case: syntax.ValueCase) -> Need:
+    """Returns the need of the value of ``case``. The types of the names in a pattern do not depend
+    on the expected type.
+    """
+    names = [part.name for part in case.pattern.arguments or () if isinstance(part, syntax.Bind)]
+    names += [] if case.pattern.alias is None else [case.pattern.alias]
+    bound = {name.text: LocalName(None, name.span) for name in names}
+    return need(replace(context, locals={**context.locals, **bound}), case.value)
 
 
 def _is_member(context: Context, name: syntax.Name) -> bool:
@@ -110,6 +123,31 @@ def pair(
     if first is not None or not open_ended(context, second_node):
         second = context.expression(second_node, first.type if first else expected)
     return (second, first) if swapped else (first, second)
+
+
+def alternatives(
+    arms: Sequence[tuple[Context, syntax.Expr]], expected: Type | None = None
+) -> list[Operand | None]:
+    """Elaborates expressions that should have the same type, each in its own context. Without an
+    expected type, an expression that has a type of its own is elaborated before the others, and
+    determines theirs.
+
+    If that expression is wrong, those that need its type are skipped.
+    """
+    order = list(range(len(arms)))
+    if expected is None:
+        order.sort(key=lambda index: need(*arms[index]))
+    operands: list[Operand | None] = [None] * len(arms)
+    kind = expected
+    for number, index in enumerate(order):
+        context, node = arms[index]
+        if number and kind is None and need(context, node) > Need.TASTE:
+            continue
+        operand = context.expression(node, expected or wanted_of(node, kind))
+        operands[index] = operand
+        if kind is None and operand is not None:
+            kind = operand.type
+    return operands
 
 
 def alike(

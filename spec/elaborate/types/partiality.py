@@ -208,7 +208,7 @@ def narrowed(context: Context, expr: ir.Expr, target: Type, site: int, span: Spa
 
 
 def unified(
-    context: Context, left: Operand, right: Operand, span: Span, action: str
+    context: Context, left: Operand, right: Operand, span: Span, action: str, *notes: Note
 ) -> tuple[Operand, Operand, Type] | None:
     """Converts both operands to their common type. Reports F302 if they have none."""
     target = join(left.type, right.type)
@@ -218,6 +218,7 @@ def unified(
             span,
             f"{action} {describe(left.type)} and {describe(right.type)}, which"
             f" {_strangers(left.type, right.type)}",
+            *notes,
         )
     return widened(left, target), widened(right, target), target
 

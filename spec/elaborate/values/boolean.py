@@ -12,7 +12,7 @@ from fencepost.spec.core import ir
 from fencepost.spec.core.types import Bool, Type
 from fencepost.spec.elaborate.base.context import Context, first_ghost
 from fencepost.spec.elaborate.base.symbols import Operand
-from fencepost.spec.elaborate.types.bidirectional import need, open_ended, wanted_of
+from fencepost.spec.elaborate.types.bidirectional import alternatives
 from fencepost.spec.elaborate.types.narrowing import when
 from fencepost.spec.elaborate.types.partiality import settled, unified
 from fencepost.spec.syntax import nodes as syntax
@@ -154,15 +154,7 @@ def conditional(
         decided = known(condition.expr)
         yes = yes.unreached() if decided is False else yes.learn(when(condition.expr, True))
         no = no.unreached() if decided is True else no.learn(when(condition.expr, False))
-    arms = [(yes, node.then), (no, node.otherwise)]
-    swapped = expected is None and need(yes, node.then) > need(no, node.otherwise)
-    (first_context, first_node), (second_context, second_node) = reversed(arms) if swapped else arms
-    first = first_context.expression(first_node, expected)
-    kind = expected or wanted_of(second_node, first.type if first else None)
-    second = None
-    if kind is not None or not open_ended(second_context, second_node):
-        second = second_context.expression(second_node, kind)
-    then, otherwise = (second, first) if swapped else (first, second)
+    then, otherwise = alternatives([(yes, node.then), (no, node.otherwise)], expected)
     if condition is None:
         return None
     if then is None or otherwise is None:

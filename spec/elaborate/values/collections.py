@@ -26,7 +26,7 @@ from fencepost.spec.elaborate.base.context import Context, Reported, first_ghost
 from fencepost.spec.elaborate.base.ghosts import comparing, going_through
 from fencepost.spec.elaborate.base.size_checks import map_type
 from fencepost.spec.elaborate.base.symbols import Ghost, Operand
-from fencepost.spec.elaborate.types.bidirectional import Need, need, wanted_of
+from fencepost.spec.elaborate.types.bidirectional import alternatives
 from fencepost.spec.elaborate.types.narrowing import bound_to, when
 from fencepost.spec.elaborate.types.partiality import bound_all, coerced, content, settled, widened
 from fencepost.spec.elaborate.values.boolean import truth
@@ -134,24 +134,10 @@ def _empty(context: Context, node: syntax.Collection, expected: Type | None) -> 
 def each(
     context: Context, nodes: tuple[syntax.Expr, ...], expected: Type | None
 ) -> list[Operand] | None:
-    """Elaborates the elements of a literal and returns them in order. The type of an element may
-    depend on the others, so elements that have a type of their own are elaborated first.
-    """
-    operands: dict[int, Operand] = {}
-    kind = expected
-    good = True
-    for index in sorted(range(len(nodes)), key=lambda i: need(context, nodes[i])):
-        node = nodes[index]
-        if not good and kind is None and need(context, node) > Need.TASTE:
-            # The element that would determine the type is wrong.
-            continue
-        operand = context.expression(node, wanted_of(node, kind) if expected is None else expected)
-        if operand is None:
-            good = False
-        else:
-            operands[index] = operand
-            kind = kind or operand.type
-    return [operands[index] for index in range(len(nodes))] if len(operands) == len(nodes) else None
+    """Elaborates the elements of a literal (see `alternatives`). Returns None if one is wrong."""
+    operands = alternatives([(context, node) for node in nodes], expected)
+    good = [operand for operand in operands if operand is not None]
+    return good if len(good) == len(nodes) else None
 
 
 def common(

@@ -20,6 +20,7 @@ from fencepost.spec.elaborate.values import (
     comparison,
     fields,
     formulas,
+    matches,
     names,
 )
 from fencepost.spec.elaborate.values.functions import FUNCTIONS
@@ -101,6 +102,8 @@ def _expression(context: Context, node: syntax.Expr, expected: Type | None) -> O
             return collections.choice(context, node)
         case syntax.LetIn():
             return _let_in(context, node, expected)
+        case syntax.MatchValue():
+            return matches.match_value(context, node, expected)
         case syntax.Collection():
             return collections.literal_collection(context, node, expected)
         case syntax.Map():

@@ -185,17 +185,3 @@ def _equals(context: Context, part: Operand, kind: Type, value: syntax.Expr) -> 
         return None
     ghost = first_ghost(part, operand) or comparing(both[2], value.span)
     return Operand(ir.Equal(both[0].expr, both[1].expr, span=value.span), ghost)
-
-
-def missing_members(kind: Type, seen: set[int]) -> list[str]:
-    """Returns the members of ``kind`` that no case covers, spelled as in a case."""
-    match kind:
-        case Nominal(members=names):
-            pass
-        case Union(variants=variants):
-            names = tuple(variant.name for variant in variants)
-        case Bool():
-            names = ("false", "true")
-        case _:
-            return ["_"]
-    return [name for index, name in enumerate(names) if index not in seen]
