@@ -310,7 +310,7 @@ class _Scope:
             yield from self._members(self._types(parent.operand))
             return
         for node in reversed(self.path):
-            if isinstance(node, syntax.Match):
+            if isinstance(node, syntax.Match | syntax.MatchValue):
                 yield from self._members(self._types(node.subject))
                 return
             if isinstance(node, syntax.Receive):

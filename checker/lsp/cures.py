@@ -10,6 +10,7 @@ from fencepost.checker.lsp.desk import View
 from fencepost.checker.lsp.places import Edits
 from fencepost.spec.core.traverse import walk
 from fencepost.spec.core.types import Nominal, Option, Type, Union
+from fencepost.spec.elaborate.ide.references import declared_names
 from fencepost.spec.records import dataclass
 from fencepost.spec.syntax import nodes as syntax
 from fencepost.spec.syntax.formatter import STEP
@@ -144,18 +145,29 @@ def _with_fields(view: View, problem: Problem, span: Span) -> Iterator[Cure]:
 
 def _cases(view: View, problem: Problem, span: Span) -> Iterator[Cure]:
     """Adds a case for each missing member."""
-    node = _node(view, span, syntax.Match)
+    node = _node(view, span, syntax.Match, syntax.MatchValue)
     kind = _type(view, span)
-    if not isinstance(node, syntax.Match) or not isinstance(kind, Nominal | Union):
+    if not isinstance(node, syntax.Match | syntax.MatchValue):
+        return
+    if not isinstance(kind, Nominal | Union):
         return
     source = span.source
-    last = node.cases[-1]
-    at = last.body[-1].span.end if last.body else last.span.end
-    # The new cases come after any comment on the last line.
-    line_end = source.text.find("\n", at)
-    at = len(source.text) if line_end < 0 else line_end
-    column = source.position(node.cases[0].span.start)[1] - 1
-    indent = source.line(node.cases[0].span.line)[:column]
+    first, last = node.cases[0], node.cases[-1]
+    column = source.position(first.span.start)[1] - 1
+    separator = f"\n{source.line(first.span.line)[:column]}"
+    at, body = last.span.end, "skip"
+    if isinstance(node, syntax.MatchValue):
+        values = [case.value.span.text for case in node.cases if not _uses_its_names(case)]
+        if not values:
+            return
+        body = values[-1]
+        if first.span.line == node.span.line:
+            separator = "; "
+    elif isinstance(last, syntax.Case):
+        # The new cases come after any comment on the last line.
+        at = last.body[-1].span.end if last.body else at
+        line_end = source.text.find("\n", at)
+        at = len(source.text) if line_end < 0 else line_end
     covered = {_named(case.pattern.member) for case in node.cases if not _partial(case.pattern)}
     names = (
         [(name, 0) for name in kind.members]
@@ -171,9 +183,18 @@ def _cases(view: View, problem: Problem, span: Span) -> Iterator[Cure]:
         title = (
             f"Add {'the missing case' if len(heads) == 1 else f'the {len(heads)} missing cases'}"
         )
-        lines = "".join(f"\n{indent}case {head}: skip" for head in heads)
+        lines = "".join(f"{separator}case {head}: {body}" for head in heads)
         yield Cure(title, [(at, at, lines)])
-    yield Cure("Add `case _:`", [(at, at, f"\n{indent}case _: skip")])
+    yield Cure("Add `case _:`", [(at, at, f"{separator}case _: {body}")])
+
+
+def _uses_its_names(case: syntax.ValueCase) -> bool:
+    """Returns whether the value of a case uses a name that its pattern binds, or has more than one
+    line.
+    """
+    bound = {name.text for part in walk(case.pattern) for name, _ in declared_names(part)}
+    used = {part.text for part in walk(case.value) if isinstance(part, syntax.Name)}
+    return bool(bound & used) or "\n" in case.value.span.text
 
 
 def _named(member: syntax.Expr | None) -> str:
@@ -185,13 +206,16 @@ def _partial(pattern: syntax.Pattern) -> bool:
     return any(isinstance(argument, syntax.Equals) for argument in pattern.arguments or ())
 
 
-def _without_node(kind: type[syntax.Node], title: str) -> _Make:
-    def make(view: View, problem: Problem, span: Span) -> Iterator[Cure]:
-        node = _node(view, span, kind)
-        if node is not None:
-            yield Cure(title, [(*_lines(node.span), "")])
-
-    return make
+def _without_case(view: View, problem: Problem, span: Span) -> Iterator[Cure]:
+    node = _node(view, span, syntax.Case, syntax.ValueCase)
+    if node is None:
+        return
+    text = span.source.text
+    start, end = _lines(node.span)
+    separator = text.rfind(";", start, node.span.start)
+    if separator >= 0:
+        start, end = separator, node.span.end
+    yield Cure("Remove this case", [(start, end, "")])
 
 
 def _without_item(view: View, problem: Problem, span: Span) -> Iterator[Cure]:
@@ -248,12 +272,12 @@ def _indented(view: View, problem: Problem, span: Span) -> Iterator[Cure]:
 # ---------------------------------------------------------------- lookup in a view
 
 
-def _node(view: View, span: Span, kind: type[syntax.Node]) -> syntax.Node | None:
-    """Returns the innermost node of a kind that contains a span, or None if there is none."""
+def _node(view: View, span: Span, *kinds: type[syntax.Node]) -> syntax.Node | None:
+    """Returns the innermost node of these kinds that contains a span, or None if there is none."""
     around = [
         node
         for node in walk(() if view.tree is None else view.tree.declarations)
-        if isinstance(node, kind) and node.span.start <= span.start and span.end <= node.span.end
+        if isinstance(node, kinds) and node.span.start <= span.start and span.end <= node.span.end
     ]
     return min(around, key=lambda node: node.span.end - node.span.start, default=None)
 
@@ -278,7 +302,7 @@ _BY_CODE: dict[str, _Make] = {
     "F314": _unwrapped,
     "F317": _with_fields,
     "F408": _cases,
-    "F409": _without_node(syntax.Case, "Remove this case"),
+    "F409": _without_case,
     "F412": _capacity,
     "F823": _without_item,
 }

@@ -291,6 +291,8 @@ class _Finder:
                     yield self._made("branch", node, otherwise, change)
                     change = f"always take the branch {quoted}"
                     yield self._made("branch", node, then, change)
+                case syntax.ValueCase(pattern):
+                    yield from self._pattern(pattern)
                 case _ if isinstance(node, Filtered) and node.condition is not None:
                     any_value = replace(node, condition=None)
                     change = f"drop the condition `{_quoted(node.condition)}`"

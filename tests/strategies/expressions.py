@@ -12,6 +12,7 @@ from dataclasses import replace
 
 from tests.strategies import collecting, numbers, truth
 from tests.strategies.kinds import size, telling
+from tests.strategies.matching import match_value
 from tests.strategies.reading import call, conditional, literal, read
 from tests.strategies.scope import POSTFIX, UNARY, Readable, Scope, Text
 
@@ -38,6 +39,10 @@ def expression(scope: Scope, kind: Type, depth: int, typed: bool) -> Text:
     """Draws an expression of a type."""
     if depth > 0 and scope.world.drawing.chance(4):
         return _let_in(scope, kind, depth, typed)
+    if depth > 0 and scope.world.drawing.chance(5):
+        written = match_value(scope, kind, depth, typed)
+        if written is not None:
+            return written
     match kind:
         case Bool():
             return truth.condition(scope, depth)

@@ -10,6 +10,7 @@ from tests.strategies.collecting import domain
 from tests.strategies.declarations import Declarations, Role, index_of, is_short
 from tests.strategies.failing import dared, daring
 from tests.strategies.kinds import BOOL
+from tests.strategies.matching import pattern
 from tests.strategies.modules import ROOT, joined, split
 from tests.strategies.scope import (
     AND,
@@ -22,7 +23,7 @@ from tests.strategies.scope import (
     Scope,
     Where,
 )
-from tests.strategies.statements import named, pattern, require, suite
+from tests.strategies.statements import named, require, suite
 from tests.strategies.truth import asking, condition, probable
 
 from fencepost.spec.core.types import Enum, Record, Seq, Set, Type, Union, has_ghost

@@ -8,12 +8,13 @@ from tests.strategies.bodies import NOTHING, Body, Suite, Written, block, ghostl
 from tests.strategies.changes import assign, method, moving, send
 from tests.strategies.collecting import domain
 from tests.strategies.kinds import telling
+from tests.strategies.matching import MATCHED, cases, value_cases
 from tests.strategies.numbers import number
 from tests.strategies.reading import reading
-from tests.strategies.scope import NOT, Path, Readable, Scope
+from tests.strategies.scope import NOT, Readable, Scope
 from tests.strategies.truth import condition, conjoined, fields_of, flowing
 
-from fencepost.spec.core.types import Bool, Enum, Field, Int, Option, Union, has_ghost
+from fencepost.spec.core.types import Int, Union
 
 
 def suite(body: Body, depth: int, least: int = 1, most: int = 3, returns: bool = False) -> Suite:
@@ -42,6 +43,7 @@ def statement(body: Body, depth: int) -> Written:
     return draw.weighted(
         [
             (8, lambda: assign(body, depth)),
+            (1, lambda: _assign_match(body, depth) if deep else None),
             (6, lambda: moving(body)),
             (5, lambda: method(body, depth)),
             (6, lambda: send(body, depth)),
@@ -172,19 +174,13 @@ def _for(body: Body, depth: int) -> Written:
 
 def _match(body: Body, depth: int) -> Written | None:
     draw = body.scope.world.drawing
-    scope = ordinary(body)
-    paths = [
-        path
-        for path in scope.paths()
-        if isinstance(path.kind, Union | Enum | Option | Bool) and path.total
-    ]
-    if not paths:
+    path = ordinary(body).total(*MATCHED)
+    if path is None:
         return None
-    path = draw.pick(paths)
-    subject = reading(scope, path).text.text
+    subject = reading(ordinary(body), path).text.text
     lines = [f"match {subject}:"]
     suites: list[Suite] = []
-    for pattern, inside in _cases(body, path, subject):
+    for pattern, inside in cases(body.scope, path, subject):
         inner = suite(body.inside(inside), depth - 1, 1, 2, returns=True)
         suites.append(inner)
         lines += [f"    {line}" for line in block(f"case {pattern}:", inner, draw.chance(30))]
@@ -192,73 +188,16 @@ def _match(body: Body, depth: int) -> Written | None:
     return Written(lines, assigned, ends=all(s.ends for s in suites), simple=False)
 
 
-def _cases(body: Body, path: Path, subject: str) -> list[tuple[str, Scope]]:
-    """Returns the cases of a match, which together cover every value."""
-    draw, scope = body.scope.world.drawing, body.scope
-    match path.kind:
-        case Enum(name, members):
-            names = [f"{name}.{member}" if draw.chance(10) else member for member in members]
-        case Union(variants=variants):
-            return _variants(body, path, subject, tuple(v.name for v in variants))
-        case Option():
-            return [("none", scope), ("_", scope)] if draw.chance(60) else [("_", scope)]
-        case _:
-            names = ["false", "true"]
-    count = draw.number(1, len(names))
-    cases = [(text, scope) for text in names[:count]]
-    return cases if count == len(names) else [*cases, ("_", scope)]
-
-
-def _variants(
-    body: Body, path: Path, subject: str, names: tuple[str, ...]
-) -> list[tuple[str, Scope]]:
-    draw = body.scope.world.drawing
-    assert isinstance(path.kind, Union)
-    count = draw.number(1, len(names))
-    cases: list[tuple[str, Scope]] = []
-    simple = path in flowing(body.scope)
-    for tag in range(count):
-        # The subject's variant is also established within the case, but not yet in its pattern.
-        established = fields_of(path, subject, tag, True) if simple else []
-        if draw.chance(35):
-            text, scope = pattern(body.scope, path.kind, tag, compare=True)
-            if "==" in text:
-                cases.append((text, scope.add(*established)))
-        text, scope = pattern(body.scope, path.kind, tag, compare=False)
-        cases.append((text, scope.add(*established)))
-    return cases if count == len(names) else [*cases, ("_", body.scope)]
-
-
-def pattern(scope: Scope, kind: Union, tag: int, compare: bool) -> tuple[str, Scope]:
-    """Draws a pattern for a variant, and returns it with the scope of its case.
-
-    With ``compare``, it may test fields and thus not cover the variant.
-    """
-    draw = scope.world.drawing
-    variant = kind.variants[tag]
-    name = f"{kind.name}.{variant.name}" if draw.chance(10) else variant.name
-    if not compare and draw.chance(30):
-        alias = draw.name("m")
-        path = Path(Readable(alias, kind), (), kind)
-        inside = scope.add(Readable(alias, kind), *fields_of(path, alias, tag, True))
-        return f"{name} as {alias}", inside
-    if not variant.fields or (not compare and draw.chance(15)):
-        return name, scope
-    parts: list[str] = []
-    inside = scope
-    for item in variant.fields:
-        text, inside = _argument(inside, item, compare)
-        parts.append(text)
-    return f"{name}({', '.join(parts)})", inside
-
-
-def _argument(scope: Scope, item: Field, compare: bool) -> tuple[str, Scope]:
-    draw = scope.world.drawing
-    ordinary = replace(scope, ghosts=False)
-    lot = draw.number(0, 9)
-    if compare and lot < 6 and not item.ghost and not has_ghost(item.type):
-        return f"=={ordinary.expression(item.type, 1).text}", scope
-    if lot < 8:
-        name = draw.name("b")
-        return name, scope.add(Readable(name, item.type, item.ghost))
-    return "_", scope
+def _assign_match(body: Body, depth: int) -> Written | None:
+    """Returns an assignment of a match expression with its cases on lines of their own."""
+    if not body.targets:
+        return None
+    target = body.scope.world.drawing.pick(body.targets)
+    scope = ghostly(body, target.ghost)
+    parts = value_cases(scope, target.kind, depth - 1, typed=True)
+    if parts is None:
+        return None
+    subject, listed = parts
+    lines = [f"{target.text} = match {subject.text}:"]
+    lines += [f"    case {pattern}: {value.text}" for pattern, value in listed]
+    return Written(lines, frozenset([target.text]), simple=False)

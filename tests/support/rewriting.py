@@ -137,10 +137,14 @@ def opaque(node: syntax.Expr) -> syntax.Expr:
     """Hides literals from evaluation before the run, which prevents constant folding."""
     match node:
         case syntax.Integer() | syntax.Boolean() | syntax.Unary("-", syntax.Integer()):
-            name = syntax.Name(OPAQUE, span=node.span)
-            return syntax.Conditional(name, node, node, span=node.span)
+            return _hidden(node)
         case _:
             return node
+
+
+def _hidden(node: syntax.Expr) -> syntax.Expr:
+    name = syntax.Name(OPAQUE, span=node.span)
+    return syntax.Conditional(name, node, node, span=node.span)
 
 
 def spelt_out(node: syntax.Expr) -> syntax.Expr:
@@ -246,6 +250,13 @@ class Stepwise:
                 operator = sign[0]
                 whole = syntax.Binary(operator, target, value, span=span)
                 yield syntax.Assign(target, "=", whole, span=span)
+            case syntax.Assign(target, "=", syntax.MatchValue(subject, cases)):
+                bodies = [syntax.Assign(target, "=", _hidden(c.value), span=span) for c in cases]
+                whole_cases = tuple(
+                    syntax.Case(case.pattern, (body,), span=case.span)
+                    for case, body in zip(cases, bodies, strict=True)
+                )
+                yield syntax.Match(subject, whole_cases, span=span)
             case syntax.Require(syntax.Binary("and", left, right)):
                 yield from self._steps(syntax.Require(left, span=span))
                 yield syntax.Require(right, span=span)

@@ -269,7 +269,11 @@ def _ends(condition: syntax.Expr) -> Iterator[tuple[int, bool]]:
             yield condition.span.end, True
         case syntax.Unary(operator="not") | syntax.Quantifier() | syntax.Conjunction():
             return
-        case syntax.Conditional(otherwise=last) | syntax.LetIn(body=last):
+        case (
+            syntax.Conditional(otherwise=last)
+            | syntax.LetIn(body=last)
+            | syntax.MatchValue(cases=(*_, syntax.ValueCase(value=last)))
+        ):
             yield from _ends(last)
         case syntax.Boolean():
             # In `const Verify: bool = true  # false`, the comment gives the other possible value.

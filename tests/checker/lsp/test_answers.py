@@ -299,6 +299,7 @@ def test_a_spec_is_the_same_under_another_name(tmp_path: Path, case: str) -> Non
 
 # ---------------------------------------------------------------- cures
 
+UNION = "union M: A, B(n: 0..1), C\nvar x: M = A\n"
 CURED = {
     "F201": "var x: 0..1 = 0\naction a:\n    require x == 0 and y‸x == 0\nvar yy: 0..1 = 0\n",
     "F211": "enum E: Upper, Down\nvar x: E = Upper\ninvariant I: x != E.Uper‸\n",
@@ -321,10 +322,19 @@ CURED = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("code", CURED)
-def test_cures(tmp_path: Path, code: str) -> None:
+CURED_VALUES = [
+    ("F408", f"{UNION}invariant I: match ‸x: case A: true\n"),
+    ("F408", f"{UNION}invariant I: (match ‸x:\n    case A: true\n    case B(n): n > 0) or true\n"),
+    ("F408", f"{UNION}def d: 0..1 = match ‸x:\n    case A: 1  # one\n    case B(n): n\n"),
+    ("F409", f"{UNION}invariant I: match x: case A: true; case ‸A: false; case _: true\n"),
+    ("F409", f"{UNION}def d: 0..1 = match x:\n    case A: 1\n    case ‸A: 1\n    case _: 0\n"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("code", "marked"), [*CURED.items(), *CURED_VALUES])
+def test_cures(tmp_path: Path, code: str, marked: str) -> None:
     """The first fix of a problem removes that problem and introduces no other."""
-    opened = Opened(tmp_path, CURED[code])
+    opened = Opened(tmp_path, marked)
 
     async def cured(view: View) -> tuple[View, View]:
         problems = [problem for problem in view.problems if problem.code == code]

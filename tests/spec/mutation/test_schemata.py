@@ -48,6 +48,7 @@ MORE = {
         "action b on Ping(n) from net where n > 0:\n    pick y in 0..3 where y > n\n"
         "    match last:\n        case Ping(m): x = m\n        case Pong: skip\n"
         "    last = Pong\n    q.append(y)\n"
+        "    x = match last: case Ping(==x): y; case Ping(m) as p: m; case Pong: x\n"
     ),
     "what may fail": "action a:\n    require x < 9\n    x += 1\n    if x > 3: q.append(x)\n",
 }
