@@ -174,7 +174,7 @@ def _behaviour(seed: int) -> str:
     checked.
     """
     depth = 3 if seed % 2 == 0 else 5
-    text = behaviour_spec(Random(seed), until=False, constraint=False, depth=depth)
+    text = behaviour_spec(Random(seed), until=False, depth=depth)
     return f"{text}check c:\n    expect violated P\n"
 
 

@@ -284,8 +284,9 @@ class Coverage:
 
     ``taken`` is the number of completed steps of each action, and ``marks`` holds the coverage
     marks that were set. ``blocked`` is the number of times that each guard of kind "capacity" was
-    false. ``cut`` is the number of distinct states outside a constraint. ``reached`` holds the
-    indices of the reachables that were seen.
+    false. ``cut`` is the number of distinct states outside a constraint, or 1 if there are any and
+    the engine does not count states. ``reached`` holds the indices of the reachables that were
+    seen.
     """
 
     taken: tuple[int, ...]
@@ -397,6 +398,14 @@ class Outcome:
         """Whether the report explains the number of states: the search was cut, or has many."""
         least = LONG_SEARCH if self.search_cut is None else MIN_CUT_STATES
         return self.statistics.distinct >= least
+
+    @property
+    def cut_by_constraint(self) -> bool:
+        """Whether the verdict is inconclusive for the sole reason that properties of behaviours
+        depend on states outside a constraint.
+        """
+        undecided = self.verdict is Verdict.INCONCLUSIVE and not self.interrupted
+        return undecided and self.cut is not None and self.cut.kind == "outside"
 
     @property
     def search_cut(self) -> Limit | None:

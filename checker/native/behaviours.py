@@ -28,6 +28,7 @@ from fencepost.checker.temporal.units import (
     most_labels,
     most_units,
 )
+from fencepost.spec.core.formulas import Formula
 from fencepost.spec.core.ir import Model
 from fencepost.spec.records import replace
 
@@ -70,7 +71,7 @@ def units_of(model: Model, memory: Memory) -> Units:
 
 
 class Behaviours:
-    """Decides temporal ``properties``, which consist of ``predicates``, on the first ``levels``
+    """Decides temporal ``formulas``, which consist of ``predicates``, on the first ``levels``
     levels of a search. Raises `Exhausted`, and any error that the explorer raises between two
     pieces of work.
     """
@@ -81,7 +82,7 @@ class Behaviours:
         layout: Layout,
         explorer: Explorer,
         levels: int,
-        properties: Sequence[int],
+        formulas: Sequence[Formula],
         predicates: Sequence[int],
         decision: Decision,
     ) -> None:
@@ -91,8 +92,8 @@ class Behaviours:
         decision.enter("graph")
         self.graph = StateGraph(explorer, explorer.memory, layout.words, levels)
         self.units = units_of(self.model, self.graph.memory)
-        self._properties = properties
-        self._products: dict[int, list[Product]] = {}
+        self._formulas = formulas
+        self._products: dict[Formula, list[Product]] = {}
         self.graph.memory.afford(self.graph.states)
         self._wanted: Flags = np.zeros(self.graph.states, np.bool_)
         self._places = {number: index for index, number in enumerate(predicates)}
@@ -100,9 +101,9 @@ class Behaviours:
 
     @cached_property
     def rows(self) -> Rows:
-        """The steps between the states that matter to some property, computed on demand."""
-        for number in self._properties:
-            self._products_of(number)
+        """The steps between the states that matter to some formula, computed on demand."""
+        for formula in self._formulas:
+            self._products_of(formula)
         self.decision.enter("graph")
         return Rows(self.graph, self.units, self._wanted, predicates=self._truths)
 
@@ -110,11 +111,11 @@ class Behaviours:
         """Returns which of some states satisfy a predicate."""
         return column(self._labels, states, self._places[predicate])
 
-    def violation(self, property: int) -> Lasso | None:
-        """Returns the lasso that violates a property, or None if every behaviour satisfies it.
-        Raises `TooLarge`.
+    def violation(self, formula: Formula) -> Lasso | None:
+        """Returns the lasso that violates one of the formulas, or None if every behaviour satisfies
+        it. Raises `TooLarge`.
         """
-        products = self._products_of(property)
+        products = self._products_of(formula)
         if not products:
             return None
         rows = self.rows
@@ -131,13 +132,11 @@ class Behaviours:
                     best = candidate
         return None if best is None else best.lasso()
 
-    def _products_of(self, property: int) -> list[Product]:
-        """Returns the products for a property that may contain a violation, and marks their states
+    def _products_of(self, formula: Formula) -> list[Product]:
+        """Returns the products for a formula that may contain a violation, and marks their states
         as wanted. Raises `TooLarge`.
         """
-        if property not in self._products:
-            formula = self.model.properties[property].formula
-            assert formula is not None
+        if formula not in self._products:
             self.decision.enter("automaton")
             products: list[Product] = []
             for automaton in violating(formula, self.decision.look):
@@ -146,5 +145,5 @@ class Behaviours:
                 if wanted is not None:
                     self._wanted |= wanted
                     products.append(product)
-            self._products[property] = products
-        return self._products[property]
+            self._products[formula] = products
+        return self._products[formula]

@@ -50,7 +50,8 @@ from fencepost.checker.search.orbits import orbits, searched_in_orbits
 from fencepost.checker.search.states import Checkpoint, Saver, not_read
 from fencepost.checker.search.value_states import ValueStates
 from fencepost.checker.temporal.lasso import Lasso
-from fencepost.checker.temporal.verdict import expanded_levels, judged
+from fencepost.checker.temporal.verdict import expanded_levels, formulas_to_decide, judged
+from fencepost.spec.core.formulas import Formula
 from fencepost.spec.core.ir import Model
 from fencepost.spec.semantics.stepper import Runner
 from fencepost.spec.text.problem import Problem, Rejected
@@ -312,7 +313,7 @@ def _profiled(outcome: Outcome, request: Request, search: LevelSearch) -> Outcom
 class _Behaviours(Protocol):
     """Decides temporal properties, see `behaviours.Behaviours`."""
 
-    def violation(self, property: int) -> Lasso | None: ...
+    def violation(self, formula: Formula) -> Lasso | None: ...
 
 
 def _judged(outcome: Outcome, request: Request, search: LevelSearch) -> Outcome:
@@ -332,19 +333,19 @@ def _judged(outcome: Outcome, request: Request, search: LevelSearch) -> Outcome:
             states.layout,
             explorer,
             min(most, explorer.level),
-            account.searched.behaviours,
+            formulas_to_decide(account.model, account.searched.behaviours, outcome),
             account.searched.predicates,
             decision,
         )
         return decider
 
-    def decide(number: int, decision: Decision) -> Lasso | None:
+    def decide(formula: Formula, decision: Decision) -> Lasso | None:
         try:
             with search.watch.timed(account.left):
                 explorer.resume()
                 if not deciders:
                     deciders.append(behaviours(decision))
-                return deciders[0].violation(number)
+                return deciders[0].violation(formula)
         except Expired:
             raise Cut(account.expired) from None
         except KeyboardInterrupt:

@@ -29,6 +29,7 @@ from fencepost.checker.search.value_states import ValueStates
 from fencepost.checker.temporal.decide import SHARES, Graph, graph, violation
 from fencepost.checker.temporal.lasso import Lasso
 from fencepost.checker.temporal.verdict import expanded_levels, judged
+from fencepost.spec.core.formulas import Formula
 from fencepost.spec.core.ir import Model
 from fencepost.spec.semantics.stepper import Runner
 
@@ -77,13 +78,13 @@ def _judged(outcome: Outcome, request: Request, search: LevelSearch, runner: Run
     """
     account, graphs = search.account, list[Graph]()
 
-    def decide(number: int, decision: Decision) -> Lasso | None:
+    def decide(formula: Formula, decision: Decision) -> Lasso | None:
         try:
             with raised_after(account.left, Expired):
                 if not graphs:
                     levels, total = expanded_levels(outcome), outcome.statistics.distinct
                     graphs.append(graph(runner, levels, decision, total=total))
-                return violation(graphs[0], number, decision)
+                return violation(graphs[0], formula, decision)
         except Expired:
             raise Cut(account.expired) from None
         except KeyboardInterrupt:

@@ -12,8 +12,8 @@ from fencepost.checker.estimate import estimated
 from fencepost.checker.outcome import Fact, Outcome, Verdict
 from fencepost.checker.report.growth import grows_with
 from fencepost.checker.run.job import Job
-from fencepost.checker.run.judge import CheckResult, Exit, counts_compared
-from fencepost.checker.run.words import ended, plural, resumed, unproved
+from fencepost.checker.run.judge import CheckResult, Exit, counts_compared, open_beyond_constraints
+from fencepost.checker.run.words import constraints, ended, plural, resumed, unproved
 from fencepost.checker.temporal.verdict import expanded_levels
 from fencepost.checker.trace.excerpts import place, quoted
 from fencepost.spec.core import types
@@ -164,7 +164,8 @@ def _searched(result: CheckResult) -> Iterator[Remark]:
     elif outcome.proofs:
         yield from _proofs(result)
     elif not outcome.statistics.counted:
-        yield Remark("searched", _paths(outcome), routine=outcome.limit is None, allowed=True)
+        complete = outcome.limit is None or outcome.cut_by_constraint
+        yield Remark("searched", _paths(outcome), routine=complete, allowed=True)
     elif cut is not None and not outcome.findings:
         message = f"{levels}, then {ended(cut)}: later levels are unknown{exactly}"
         yield Remark("searched", message, allowed=True)
@@ -205,14 +206,15 @@ def _paths(outcome: Outcome) -> str:
     steps = plural(max(depth - 1, 0), "step")
     if outcome.limit is not None and not depth:
         return f"nothing ({outcome.limit})"
-    if outcome.limit is not None:
+    if outcome.limit is not None and not outcome.cut_by_constraint:
         rest = "longer ones are unknown"
         if outcome.undecided is not None:
             rest = "not every lasso among the longest; longer ones are unknown"
         return f"every path of at most {steps}; {rest} ({outcome.limit})"
     if outcome.findings:
         return "every shorter path: none leads to a problem"
-    return f"every path; none is longer than {steps}"
+    inside = " within the constraints" if outcome.coverage.cut else ""
+    return f"every path{inside}; none is longer than {steps}"
 
 
 def _for_all(result: CheckResult) -> str:
@@ -289,8 +291,9 @@ def _capacity(kind: types.Type) -> int | None:
 def _cut(result: CheckResult) -> Iterator[Remark]:
     cut = result.outcome.coverage.cut
     if cut:
-        names = [p.title for p in result.job.model.properties if p.kind.bounds_search]
-        message = f"{plural(cut, 'state')} outside {listing(names, 'and')}: checked, not expanded"
+        states = plural(cut, "state") if result.outcome.statistics.counted else "states"
+        bounds = constraints(result.job.model)
+        message = f"{states} outside {bounds}: checked, not expanded"
         yield Remark("cut", message, allowed=True)
 
 
@@ -300,6 +303,10 @@ def _undecided(result: CheckResult) -> Iterator[Remark]:
     if outcome.undecided is not None:
         first, *rest = (properties[number].title for number in outcome.undecided.properties)
         yield Remark("not decided", "; ".join([f"{first} ({ended(outcome.cut)})", *rest]))
+    if outcome.cut_by_constraint:
+        message = f"{open_beyond_constraints(result.job)}; `property P within constraint: F` "
+        message += "leaves these out"
+        yield Remark("not decided", message, allowed=True)
 
 
 FULL = ("F901", "F902", "F907")

@@ -16,7 +16,7 @@ from fencepost.checker.outcome import NO_INITIAL_STATE, Finding, Outcome, Verdic
 from fencepost.checker.run.judge import UNCHECKED, CheckResult, verdict_met
 from fencepost.checker.run.session import Refusal, RefusedSpec, SpecPlan, SpecResults
 from fencepost.checker.run.settings import Request
-from fencepost.checker.run.words import plural, resumed
+from fencepost.checker.run.words import constraints, plural, resumed
 from fencepost.checker.trace.findings import goes_on, headline
 from fencepost.spec.core import ir
 from fencepost.spec.core.spelling import show
@@ -24,16 +24,18 @@ from fencepost.spec.core.traverse import walk
 from fencepost.spec.elaborate.claims.program import Check
 from fencepost.spec.records import dataclass, replace
 from fencepost.spec.text.library import is_file
-from fencepost.spec.text.problem import Problem, listing, printable
+from fencepost.spec.text.problem import Problem, printable
 from fencepost.spec.text.source import Source, Span
 
 
 def within(result: CheckResult) -> tuple[str, ...]:
-    """Returns the bounds of an `ok`, such as ``within the capacity of net: 3 sends were blocked``.
-    Returns an empty tuple if no bound was reached, or if a larger bound would change nothing.
+    """Returns the bounds of a complete search, such as ``within the capacity of net: 3 sends were
+    blocked``. Returns an empty tuple if no bound was reached, or if a larger bound would change
+    nothing.
     """
     outcome, model = result.outcome, result.job.model
-    if outcome.verdict not in (Verdict.OK, Verdict.UNREACHED):
+    complete = outcome.verdict in (Verdict.OK, Verdict.UNREACHED) or outcome.cut_by_constraint
+    if not complete:
         return ()
     if NO_INITIAL_STATE in outcome.notes:
         return ("there is no initial state, so nothing was checked",)
@@ -42,10 +44,10 @@ def within(result: CheckResult) -> tuple[str, ...]:
         for name, times in _blocked(model, outcome).items()
     ]
     if outcome.coverage.cut:
-        names = listing([p.title for p in model.properties if p.kind.bounds_search], "and")
-        cut = outcome.coverage.cut
-        verb = "lies" if cut == 1 else "lie"
-        bounds.append(f"within {names}: {plural(cut, 'state')} {verb} outside")
+        cut, counted = outcome.coverage.cut, outcome.statistics.counted
+        verb = "lies" if cut == 1 and counted else "lie"
+        states = plural(cut, "state") if counted else "states"
+        bounds.append(f"within {constraints(model)}: {states} {verb} outside")
     return tuple(bounds)
 
 
@@ -225,10 +227,10 @@ def refusal(spec: RefusedSpec) -> str:
 def rule(result: CheckResult) -> str:
     """Returns the category of an unexpected result, which is one of `RULES`."""
     verdict = result.outcome.verdict
-    if verdict is Verdict.INCONCLUSIVE:
-        return "inconclusive"
     if verdict_met(result.job, result.outcome):
         return "remarks" if result.remarked else "counts"
+    if verdict is Verdict.INCONCLUSIVE:
+        return "inconclusive"
     return "not-found" if verdict is Verdict.OK else str(verdict.value)
 
 
@@ -239,7 +241,7 @@ RULES = {
     "error": "An evaluation error occurs.",
     "unreached": "A `reachable` was never reached, or no run fits a scenario.",
     "assumption": "The constants break an assumption.",
-    "inconclusive": "A limit cut the search before a problem was found.",
+    "inconclusive": "A limit or a constraint cut the search before a problem was found.",
     "not-found": "A problem that the check expects was not found.",
     "counts": "The counts differ from those that the check expects.",
     "remarks": "There is a remark, and --strict was given.",

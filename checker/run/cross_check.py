@@ -98,8 +98,11 @@ def _compared(first: CheckResult, other: CheckResult) -> str:
 
 
 def _cut(outcome: Outcome) -> Limit | None:
-    """Returns the limit that ended the search, or None if there was none or if it was the depth."""
-    return None if outcome.cut is None or outcome.cut.kind == "depth" else outcome.cut
+    """Returns the limit that ended the search, or None if there was none. The depth and constraints
+    do not count: another engine can search the same part.
+    """
+    cut = outcome.cut
+    return None if cut is None or cut.kind in ("depth", "outside") else cut
 
 
 def _noted(result: CheckResult, note: str, interrupted: bool = False) -> CheckResult:

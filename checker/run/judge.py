@@ -9,11 +9,20 @@ from typing import assert_never
 
 from fencepost.checker.outcome import Finding, Limit, Outcome, Verdict
 from fencepost.checker.run.job import Job
-from fencepost.checker.run.words import claim, ended, expected, fitting, plural, unproved
+from fencepost.checker.run.words import (
+    claim,
+    constraints,
+    ended,
+    expected,
+    fitting,
+    plural,
+    unproved,
+)
 from fencepost.spec.core.ir import Model
 from fencepost.spec.core.spelling import show
+from fencepost.spec.elaborate.claims.program import Check
 from fencepost.spec.records import dataclass
-from fencepost.spec.text.problem import Problem
+from fencepost.spec.text.problem import Problem, listing
 
 TIMEOUT_CODE = "F046"
 """The code of a timeout before the spec was read. A timeout is not an error in the spec."""
@@ -72,8 +81,8 @@ def judge(job: Job, outcome: Outcome) -> CheckResult:
     """Compares an outcome with what the check expects."""
     if _within(job, outcome):
         outcome = replace(outcome, verdict=Verdict.OK)
-    if outcome.verdict is Verdict.INCONCLUSIVE:
-        explanation = f"expected {expected(job.check)}, but {_cut(job.model, outcome)}"
+    if outcome.verdict is Verdict.INCONCLUSIVE and not verdict_met(job, outcome):
+        explanation = f"expected {_wanted(job.check)}, but {_cut(job, outcome)}"
         return CheckResult(job, outcome, explanation, Exit.INCONCLUSIVE)
     if not verdict_met(job, outcome):
         return CheckResult(job, outcome, _surprise(job, outcome), exit_of(job.model, outcome))
@@ -91,7 +100,7 @@ def judge_runs(job: Job, outcome: Outcome) -> CheckResult:
         return CheckResult(job, outcome, None, Exit.OK)
     inconclusive = outcome.verdict is Verdict.INCONCLUSIVE
     reason = "no run has a problem" if inconclusive else _sentence(job.model, outcome)
-    explanation = f"expected {expected(job.check)}, but {reason}"
+    explanation = f"expected {_wanted(job.check)}, but {reason}"
     return CheckResult(job, outcome, explanation, exit_of(job.model, outcome))
 
 
@@ -126,17 +135,34 @@ def counts_compared(job: Job, outcome: Outcome) -> str | None:
 
 
 def verdict_met(job: Job, outcome: Outcome) -> bool:
-    """Returns whether the verdict and the property are the expected ones."""
+    """Returns whether the verdict and the property are the expected ones. An expected
+    ``inconclusive`` refers to a constraint, so a run that a limit or a signal ended does not meet
+    it.
+    """
     check = job.check
     if outcome.verdict.value != check.verdict:
         return False
+    if outcome.verdict is Verdict.INCONCLUSIVE:
+        return outcome.cut_by_constraint
     if check.property is None:
         return True
     index = outcome.findings[0].property
     return index is not None and job.model.properties[index].name == check.property
 
 
-def _cut(model: Model, outcome: Outcome) -> str:
+def open_beyond_constraints(job: Job) -> str:
+    """Says which properties depend on behaviours that leave the constraints."""
+    properties = job.model.properties
+    numbers = job.model.searched(job.properties).behaviours
+    titles = [properties[n].title for n in numbers if not properties[n].within]
+    verb = "depends" if len(titles) == 1 else "depend"
+    return f"{listing(titles, 'and')} {verb} on behaviours that leave {constraints(job.model)}"
+
+
+def _cut(job: Job, outcome: Outcome) -> str:
+    model = job.model
+    if outcome.cut_by_constraint:
+        return open_beyond_constraints(job)
     left = [proof for proof in outcome.proofs if proof.reason is not None]
     if left:
         return "; ".join(f"{claim(proof)} is not proved ({unproved(proof)})" for proof in left)
@@ -179,12 +205,20 @@ def _surprise(job: Job, outcome: Outcome) -> str:
                 miss = f"no assertion fails: {searched} searched"
             case "error":
                 miss = f"no evaluation error occurs: {searched} searched"
+            case "inconclusive":
+                miss = f"no property depends on behaviours that leave one: {searched} searched"
             case "ok":
                 raise AssertionError("ok was expected and found")
             case _:
                 assert_never(check.verdict)
-        return f"expected {expected(check)}, but {miss}"
-    return f"expected {expected(check)}, but {_sentence(job.model, outcome)}"
+        return f"expected {_wanted(check)}, but {miss}"
+    return f"expected {_wanted(check)}, but {_sentence(job.model, outcome)}"
+
+
+def _wanted(check: Check) -> str:
+    """Returns the expected verdict, for a sentence that says why it is not met."""
+    cause = " because of a constraint" if check.verdict == "inconclusive" else ""
+    return f"{expected(check)}{cause}"
 
 
 def _sentence(model: Model, outcome: Outcome) -> str:

@@ -10,6 +10,7 @@ from fencepost.checker.outcome import INTERRUPTED, Fit, Limit, Outcome, Proof, V
 from fencepost.checker.run.job import Job
 from fencepost.spec.core.ir import Model
 from fencepost.spec.elaborate.claims.program import Check
+from fencepost.spec.text.problem import listing
 
 UNSIGNED = "relies on an unsigned checkpoint"
 """The remark on a result that depends on an unsigned checkpoint, either directly or through earlier
@@ -25,6 +26,11 @@ def plural(count: int, noun: str) -> str:
 def ended(limit: Limit | None) -> str:
     """Describes how a run was ended by a limit: ``cut by --depth 3``, ``interrupted``."""
     return "interrupted" if limit == INTERRUPTED else f"cut by {limit or 'a limit'}"
+
+
+def constraints(model: Model) -> str:
+    """Lists the constraints of a model: ``constraint Small and constraint Few``."""
+    return listing([prop.title for prop in model.properties if prop.kind.bounds_search], "and")
 
 
 def expected(check: Check) -> str:

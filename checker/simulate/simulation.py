@@ -526,7 +526,9 @@ class Part:
         state_graph = graph(self.runner, decision=decision, among=self._known, total=self.states)
         for number in behaviours:
             decision.begin(number)
-            lasso = violation(state_graph, number, decision)
+            formula = self.runner.model.properties[number].formula
+            assert formula is not None
+            lasso = violation(state_graph, formula, decision)
             if lasso is not None:
                 return number, lasso
         return None

@@ -49,7 +49,7 @@ from fencepost.checker.symbolic.terms import Truth
 from fencepost.checker.symbolic.unknowns import least_model
 from fencepost.checker.symbolic.values import Tree
 from fencepost.checker.temporal.lasso import Lasso, genuine
-from fencepost.checker.temporal.verdict import NOT_JUDGED
+from fencepost.checker.temporal.verdict import NOT_JUDGED, leaves_open, vacuous
 from fencepost.checker.temporal.verdict import finding as lasso_finding
 from fencepost.spec.core.instantiate import instance
 from fencepost.spec.core.properties import Rank
@@ -103,6 +103,7 @@ class BoundedSearch:
         self._found: list[tuple[tuple[int, Rank, int], Finding]] = []
         self._ending = False
         self.searched = model.searched(request.properties)
+        self._stays = not any(model.properties[n].within for n in self.searched.behaviours)
 
     @property
     def findings(self) -> tuple[Finding, ...]:
@@ -187,8 +188,10 @@ class BoundedSearch:
     def _step(self) -> None:
         """Takes a step to the next level and searches that level."""
         before = self.levels[-1]
-        bounds = self.formulas.bounds(before, self.searched.constraints)
-        self.solver.add(bounds.inside)
+        inside = self.formulas.bounds(before, self.searched.constraints).inside
+        if not self._outside:
+            self._outside = self.ask(terms.negation(inside)) is not None
+        self.solver.add(inside)
         move = self.formulas.move(before)
         failures = [self._failed(number, failure) for number, failure in move.failures]
         self._level(failures, move.path, move.store, before)
@@ -261,10 +264,9 @@ class BoundedSearch:
         """Searches for lassos that close in the last level. Lassos that stay in the last state are
         only included with ``stays``, which requires that no step from that state can fail.
         """
-        level, constraints = self.levels[-1], self.searched.constraints
-        if constraints and not self._outside:
-            outside = terms.negation(self.formulas.bounds(level, constraints).inside)
-            self._outside = self.ask(outside) is not None
+        constraints = self.searched.constraints
+        if stays and not self._stays:
+            self._stays = self.ask(lassos.idle(self.levels, constraints)) is not None
         for number in self.searched.behaviours:
             if number in self._endless:
                 continue
@@ -475,10 +477,12 @@ class BoundedSearch:
             unreached = self._unreached
             findings = tuple(Finding(Verdict.UNREACHED, n, depth, None) for n in unreached)
             verdict = Verdict.UNREACHED if unreached else Verdict.OK
-            if self._outside:
+            if self._outside and leaves_open(self.model, self.searched.behaviours):
                 # States outside the constraints are not explored, so the result is not complete.
                 cut = Limit("outside")
                 verdict = verdict if unreached else Verdict.INCONCLUSIVE
+            if self._outside and not self._stays and depth:
+                notes.append(vacuous(self.model, self.searched.behaviours))
             if not depth:
                 notes.append(NO_INITIAL_STATE)
         seconds = self.watch.seconds
@@ -487,7 +491,10 @@ class BoundedSearch:
             decided_seconds=self._decided if self.searched.behaviours else None,
         )  # fmt: skip
         coverage = Coverage(
-            (0,) * len(self.model.actions), frozenset(), reached=frozenset(self.reached)
+            (0,) * len(self.model.actions),
+            frozenset(),
+            cut=int(self._outside),
+            reached=frozenset(self.reached),
         )
         undecided = None
         if cut is not None and self.watch.decision.property is not None:

@@ -93,11 +93,18 @@ class Lassos:
             for loop in range(last)
         ]
         if stays:
-            inside = self.formulas.bounds(levels[last], constraints).inside
-            idle = [terms.negation(self._at(levels, last).possible(u)) for u in self._units]
             fails = terms.negation(self._holds(number, levels, last))
-            conditions.append(terms.both(inside, *idle, fails))
+            conditions.append(terms.both(self.idle(levels, constraints), fails))
         return conditions
+
+    def idle(self, levels: Sequence[Level], constraints: Sequence[int]) -> Truth:
+        """Returns the condition that a fair behaviour within the constraints may stutter forever in
+        the last state of a path.
+        """
+        last = len(levels) - 1
+        inside = self.formulas.bounds(levels[last], constraints).inside
+        possible = [self._at(levels, last).possible(unit) for unit in self._units]
+        return terms.both(inside, *map(terms.negation, possible))
 
     def _holds(self, number: int, word: Sequence[Level], loop: int) -> Truth:
         """Returns the condition that the formula of a property holds for a word of states that

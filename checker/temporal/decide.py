@@ -101,12 +101,10 @@ def graph(
     return result
 
 
-def violation(graph: Graph, property: int, decision: Decision | None = None) -> Lasso | None:
-    """Returns the lasso that violates a property and is selected by the rule of this module, or
-    None if every behaviour in the graph satisfies the property. Raises `TooLarge`.
+def violation(graph: Graph, formula: Formula, decision: Decision | None = None) -> Lasso | None:
+    """Returns the lasso that violates a formula and is selected by the rule of this module, or None
+    if every behaviour in the graph satisfies the formula. Raises `TooLarge`.
     """
-    formula = graph.model.properties[property].formula
-    assert formula is not None
     decision = decision or Decision(graph.model)
     decision.enter("automaton")
     best: tuple[tuple[int, State], _Search, Pair, frozenset[Pair]] | None = None

@@ -28,10 +28,16 @@ from fencepost.checker.search.explain import trace_along
 from fencepost.checker.temporal.automaton import violating
 from fencepost.checker.temporal.lasso import Lasso, blame, reasons
 from fencepost.checker.temporal.normal import TooLarge
+from fencepost.spec.core import formulas
+from fencepost.spec.core.formulas import Formula
 from fencepost.spec.core.ir import Model
 from fencepost.spec.semantics.stepper import Runner
+from fencepost.spec.text.problem import listing
 
 NOT_JUDGED = Fact("Temporal properties were not checked, since there are other problems.")
+
+NOTHING_HOLDS = formulas.Or(())
+"""The formula that every behaviour violates."""
 
 _WHOLE_LEVELS = ("depth", "max-states")
 """Limits that cut every run after the same levels."""
@@ -50,16 +56,17 @@ def judged(
     outcome: Outcome,
     request: Request,
     runner: Runner,
-    decide: Callable[[int, Decision], Lasso | None],
+    decide: Callable[[Formula, Decision], Lasso | None],
     decision: Decision,
     started: float,
 ) -> Outcome:
     """Returns the outcome of a search, extended by the results for the requested properties of
     behaviours.
 
-    ``decide`` returns a lasso among the expanded states that violates a property, or None. It may
-    raise `Cut` and `KeyboardInterrupt`. ``started`` is the monotonic time at which the search
-    started; with it, the seconds also include the time between the search and the decision.
+    ``decide`` returns a lasso among the expanded states that violates a formula, one of
+    `formulas_to_decide`, or None. It may raise `Cut` and `KeyboardInterrupt`. ``started`` is the
+    monotonic time at which the search started; with it, the seconds also include the time between
+    the search and the decision.
     """
     behaviours = request.model.searched(request.properties).behaviours
     if not behaviours:
@@ -81,7 +88,7 @@ def _judged(
     outcome: Outcome,
     request: Request,
     runner: Runner,
-    decide: Callable[[int, Decision], Lasso | None],
+    decide: Callable[[Formula, Decision], Lasso | None],
     decision: Decision,
     behaviours: Sequence[int],
 ) -> Outcome:
@@ -91,16 +98,21 @@ def _judged(
         return outcome
     violations: list[Finding] = []
     limit, undecided = outcome.cut, None
-    for index, number in enumerate(behaviours):
+    stays = True
+    for index, formula in enumerate(formulas_to_decide(request.model, behaviours, outcome)):
+        number = behaviours[min(index, len(behaviours) - 1)]
         decision.begin(number)
         try:
-            lasso = decide(number, decision)
+            lasso = decide(formula, decision)
         except TooLarge:
             raise _too_large(request.model, number) from None
         except Cut as cut:
-            limit, undecided = cut.limit, Undecided(tuple(behaviours[index:]), outcome.cut)
+            left = tuple(behaviours[behaviours.index(number) :])
+            limit, undecided = cut.limit, Undecided(left, outcome.cut)
             break
-        if lasso is not None:
+        if formula is NOTHING_HOLDS:
+            stays = lasso is not None
+        elif lasso is not None:
             violations.append(finding(runner, number, lasso))
             if not request.keep_going:
                 break
@@ -117,11 +129,46 @@ def _judged(
             statistics=replace(outcome.statistics, depth=depth),
             notes=notes,
         )
-    if limit is None and outcome.coverage.cut:
+    if not stays:
+        outcome = replace(outcome, notes=(*outcome.notes, vacuous(request.model, behaviours)))
+    if limit is None and outcome.coverage.cut and leaves_open(request.model, behaviours):
         limit = Limit("outside")
     if limit is None or outcome.findings:
         return replace(outcome, cut=limit)
     return replace(outcome, verdict=Verdict.INCONCLUSIVE, cut=limit)
+
+
+def formulas_to_decide(
+    model: Model, behaviours: Sequence[int], outcome: Outcome
+) -> tuple[Formula, ...]:
+    """Returns the formulas of the properties, in order. If some properties ignore the behaviours
+    that leave the constraints, and the search was complete, the last formula is `NOTHING_HOLDS`: a
+    violation of it shows that the properties are not vacuous.
+    """
+    numbered = [model.properties[number].formula for number in behaviours]
+    every = [formula for formula in numbered if formula is not None]
+    bounded = any(model.properties[number].within for number in behaviours)
+    if bounded and outcome.coverage.cut and outcome.cut is None:
+        every.append(NOTHING_HOLDS)
+    return tuple(every)
+
+
+def vacuous(model: Model, behaviours: Sequence[int]) -> str:
+    """Returns the note for properties within constraints that no fair behaviour satisfies
+    throughout.
+    """
+    properties = [model.properties[number] for number in behaviours]
+    titles = [prop.title for prop in properties if prop.within]
+    verb = "is" if len(titles) == 1 else "are"
+    listed = listing(titles, "and")
+    return f"No fair behaviour stays within the constraints, so {listed} {verb} vacuous."
+
+
+def leaves_open(model: Model, behaviours: Sequence[int]) -> bool:
+    """Returns whether some of the properties also concern behaviours that leave the constraints, so
+    that the states inside do not decide them.
+    """
+    return not all(model.properties[number].within for number in behaviours)
 
 
 def refuse_large(model: Model, number: int, pause: Callable[[], None]) -> None:

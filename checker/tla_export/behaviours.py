@@ -80,8 +80,10 @@ def formula(source: Formula, predicate: Callable[[int], Expr]) -> Expr:
 # ---------------------------------------------------------------- fairness
 
 
-def refuse_foreign(model: Model, span: Span | None, still: bool) -> None:
-    """Raises `NotExported` for a model whose behaviours would have another meaning in TLA+."""
+def refuse_foreign(model: Model, properties: Sequence[int], span: Span | None, still: bool) -> None:
+    """Raises `NotExported` for a model whose behaviours would have another meaning in TLA+, or if
+    TLC would decide some of the temporal ``properties`` in another way.
+    """
     for fairness in model.fairness:
         if any(has_ghost(chosen_type(pick)) for pick in family_choices(model, fairness)):
             raise NotExported("`each` of messages with ghost fields", fairness.span)
@@ -91,9 +93,12 @@ def refuse_foreign(model: Model, span: Span | None, still: bool) -> None:
     if sum(most_units(model, fairness) for fairness in strong) > MAX_STRONG:
         span = strong[-1].span
         raise NotExported(f"more than {MAX_STRONG} strongly fair units", span)
-    for prop in model.properties:
-        if prop.kind.bounds_search:
-            raise NotExported("properties of behaviours within a constraint", prop.span)
+    if any(prop.kind.bounds_search for prop in model.properties):
+        for number in properties:
+            prop = model.properties[number]
+            if not prop.within:
+                reason = f"{prop.title} beyond the constraints: TLC checks it within them only"
+                raise NotExported(reason, prop.span)
     if still:
         raise NotExported("claims about behaviours other than step invariants", span)
 

@@ -172,7 +172,7 @@ class _Writer:
         self.still = self._stepped()
         self.fair = bool(model.fairness and self.searched.behaviours)
         if self.searched.behaviours:
-            behaviours.refuse_foreign(model, job.check.span, self.still)
+            behaviours.refuse_foreign(model, self.searched.behaviours, job.check.span, self.still)
         # Steps that only change ghosts do not count.
         self.ghosts = any(item.ghost or types.has_ghost(item.type) for item in model.variables)
         self.terminal = self._terminal()

@@ -11,7 +11,7 @@ from dataclasses import replace
 from enum import Enum
 
 from fencepost.checker.engines import ENGINES
-from fencepost.checker.outcome import Verdict
+from fencepost.checker.outcome import Outcome, Verdict
 from fencepost.checker.request import Limits, ignored
 from fencepost.checker.run.check import perform, prepare
 from fencepost.checker.run.job import Job
@@ -205,7 +205,7 @@ def attempt(work: Campaign, mutant: Mutant) -> Trial | None:
         ran.append(before)
         if result.outcome.interrupted:
             return None
-        if result.outcome.verdict is Verdict.INCONCLUSIVE:
+        if _was_cut(result.outcome):
             cut = cut or before.job.title
         elif not result.as_expected:
             return report(Fate.KILLED, before.job.title, _noticed(result))
@@ -219,6 +219,13 @@ def attempt(work: Campaign, mutant: Mutant) -> Trial | None:
     apart = otherwise or [before for before in ran if parting and before.job.title == parting[0]]
     hidden = _hidden(program, apart, work.likened) if fate is Fate.SURVIVED and apart else None
     return report(fate, parting=parting, hidden=hidden)
+
+
+def _was_cut(outcome: Outcome) -> bool:
+    """Returns whether a limit prevented a verdict. A verdict that depends on states outside a
+    constraint is final.
+    """
+    return outcome.verdict is Verdict.INCONCLUSIVE and not outcome.cut_by_constraint
 
 
 def _made(program: Program, before: CheckResult) -> Job | None:
@@ -241,7 +248,8 @@ def _compared(
     small = [result for result in ran if result.outcome.statistics.generated <= most]
     equivalent = not otherwise and len(small) == len(ran)
     # A search that stops at a problem says nothing about the remaining states.
-    whole = [result for result in small if result.outcome.verdict is Verdict.OK]
+    complete = (Verdict.OK, Verdict.INCONCLUSIVE)
+    whole = [result for result in small if result.outcome.verdict in complete]
     for before in otherwise or whole:
         job = _made(program, before)
         if job is None:

@@ -855,7 +855,9 @@ class Property:
     `Variable.next`.
 
     A property of behaviours has a ``formula``. In the model, the property is followed by the
-    predicates of its formula. The body of the property is a literal true, and is not evaluated.
+    predicates of its formula. The body of the property is a literal true, and is not evaluated. If
+    the property is ``within`` the constraints, the formula must hold only for behaviours whose
+    states all satisfy every constraint of the model.
 
     A refinement has an ``abstract`` model without ghosts and properties. Its body is a `MakeRecord`
     of the values of the abstract variables, which is the image of a state in the abstract model. An
@@ -870,6 +872,7 @@ class Property:
     span: Span
     formula: Formula | None = None
     abstract: Model | None = None
+    within: bool = False
 
     @property
     def title(self) -> str:

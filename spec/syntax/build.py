@@ -10,6 +10,7 @@ from __future__ import annotations
 import dataclasses
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any, TypeVar, cast
 
 from fencepost.spec.syntax import nodes as syntax
@@ -340,11 +341,11 @@ def _action(
 
 
 def _property(
-    span: Span, kind: tuple[Token, ...], word: Token | None, body: Expr
+    span: Span, kind: tuple[Token, ...], word: Token | None, body: Expr, within: bool = False
 ) -> syntax.PropertyDecl:
     words = " ".join(token.text for token in kind)
     name = None if word is None else _name(span, word)
-    return syntax.PropertyDecl(words, name, body, span=span)
+    return syntax.PropertyDecl(words, name, body, within, span=span)
 
 
 def _input_step(span: Span, action: Expr) -> Expr:
@@ -463,6 +464,7 @@ FORMS: Mapping[str, Callable[..., Any]] = {
     "procedure": node(syntax.ProcedureDecl),
     "property": _property,
     "property_kind": _sequence,
+    "property_within": partial(_property, within=True),
     "receive": node(syntax.Receive),
     "record": node(syntax.RecordDecl),
     "refinement": node(syntax.RefinementDecl),

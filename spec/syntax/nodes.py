@@ -689,12 +689,13 @@ class PropertyDecl(Node):
     """A property such as ``invariant I: e``. ``kind`` is the keyword, or keywords, before the name.
 
     Only a terminal or a constraint may have no name. Only the body of a ``property`` contains
-    temporal operators.
+    temporal operators, and only a ``property`` may be ``within`` the constraints.
     """
 
     kind: str
     name: Name | None
     body: Expr
+    within: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -750,10 +751,10 @@ class CheckWithout(Node):
 @dataclass(frozen=True, slots=True)
 class ExpectVerdict(Node):
     """``expect ok``, ``expect ok within 5``, ``expect violated A``, ``expect deadlock``, ``expect
-    assertion`` or ``expect error``.
+    assertion``, ``expect error`` or ``expect inconclusive``.
     """
 
-    verdict: Literal["ok", "violated", "deadlock", "assertion", "error"]
+    verdict: Literal["ok", "violated", "deadlock", "assertion", "error", "inconclusive"]
     property: Expr | None
     within: int | None
 

@@ -132,9 +132,9 @@ SYMBOLIC = [
            "[self._at(levels, position).possible(unit) for position in positions]", "strong is"),
     Mutant("lassos", "        if stays:", "        if False:",
            "stuttering, because the fair action is disabled"),
-    Mutant("lassos", "terms.both(inside, *idle, fails)", "terms.both(inside, fails)",
+    Mutant("lassos", "terms.both(inside, *map(terms.negation, possible))", "inside",
            "it may not stay"),
-    Mutant("lassos", "terms.both(inside, *idle, fails)", "terms.both(*idle, fails)",
+    Mutant("lassos", "terms.both(inside, *map(", "terms.both(*map(",
            "staying outside a constraint"),
     Mutant("seen", "if not variable.ghost\n", "if True\n", "a ghost that only grows"),
     Mutant("seen", "if not has_ghost(kind):", "if True:", "a ghost field that only grows"),
@@ -265,9 +265,9 @@ def lasso_text(mutant: Mutant | None, name: str) -> str:
     """
     text, _ = EXAMPLES[name]
     model = model_of(text)
-    number = next(n for n, prop in enumerate(model.properties) if prop.kind.of_behaviours)
+    formula = next(prop.formula for prop in model.properties if prop.kind.of_behaviours)
     decide: Any = deciding_modules(mutant)[f"{TEMPORAL}.decide"]
-    lasso = decide.violation(decide.graph(Runner(model)), number)
+    lasso = decide.violation(decide.graph(Runner(model)), formula)
     if lasso is None:
         return "ok"
     lasso = lasso.rotated()

@@ -5,13 +5,17 @@ Each engine that decides such properties runs every example.
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 from random import Random
 from textwrap import dedent
 
 import pytest
+from tests.strategies.behaviours import behaviour_spec
 from tests.support.agreement import model_of
+from tests.support.amounts import numbers
 from tests.support.comparisons import behaviour_run, formula_of
 from tests.support.text_tables import blocks
 
@@ -73,7 +77,6 @@ def shown(text: str, engine: str) -> str:
 BLOCKS = blocks(Path(__file__).with_name("behaviours.txt"))
 EXAMPLES = {block.name: (block.text, *block.expected) for block in BLOCKS}
 """Each spec with the values of its first variable along the lasso, or "ok"."""
-DECIDED = [block.name for block in BLOCKS if not block.rest]
 COUNTER = """
 var x: 0..3 = 0
 {}action up:
@@ -119,13 +122,13 @@ def test_formulas(engine: str, up: str, again: str, formula: str, expected: str)
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize("name", DECIDED)
+@pytest.mark.parametrize("name", EXAMPLES)
 def test_examples(engine: str, name: str) -> None:
     text, expected = EXAMPLES[name]
     assert shown(text, engine) == expected
 
 
-@pytest.mark.parametrize("name", DECIDED)
+@pytest.mark.parametrize("name", EXAMPLES)
 def test_examples_in_bounded_model_checking(name: str) -> None:
     """Bounded model checking finds a lasso exactly if there is one."""
     text, expected = EXAMPLES[name]
@@ -154,6 +157,64 @@ def test_a_unit_enabled_only_across_a_constraint(engine: str) -> None:
     # The fair step from x == 1 leaves the constraint, and the rest of the behaviour is unknown.
     assert outcome.verdict is Verdict.INCONCLUSIVE
     assert str(outcome.cut) == "a constraint"
+
+
+WITHIN = [name for name, (text, _) in EXAMPLES.items() if "within constraint" in text]
+
+
+@pytest.mark.parametrize("engine", [*ENGINES, "bmc"])
+@pytest.mark.parametrize("name", WITHIN)
+def test_without_the_words_only_a_violation_counts(engine: str, name: str) -> None:
+    text, expected = EXAMPLES[name]
+    _, bounded = decided(text, engine, Limits(depth=9))
+    _, outcome = decided(text.replace(" within constraint", ""), engine, Limits(depth=9))
+    if expected == "ok":
+        assert not outcome.findings
+        assert outcome.cut_by_constraint or str(outcome.cut) == str(bounded.cut) == "--depth 9"
+    else:
+        assert [*map(lasso_of, outcome.findings)] == [*map(lasso_of, bounded.findings)] != []
+
+
+def test_the_words_are_an_assumption_about_all_states() -> None:
+    """A property within a constraint means the same as an implication in the model without the
+    constraint.
+    """
+    verdicts = Counter[str]()
+    texts = [text for name, (text, _) in EXAMPLES.items() if name in WITHIN]
+    texts += (text for seed in numbers(400) if "within c" in (text := behaviour_spec(Random(seed))))
+    for text in texts:
+        bounds = re.findall(r"^constraint\b.*?: (.*)\n", text, re.M)
+        whole = re.sub(r"^constraint\b.*\n", "", text, flags=re.M)
+        antecedent = f"property P: (always ({' and '.join(bounds)})) implies"
+        whole = re.sub(r"property P within constraint: (.*)", rf"{antecedent} (\1)", whole)
+        _, ours = decided(text, "interpreter")
+        _, theirs = decided(whole, "interpreter")
+        if Verdict.ERROR in (ours.verdict, theirs.verdict):
+            # States outside the constraint may fail.
+            continue
+        assert ours.verdict is theirs.verdict, text
+        verdicts[ours.verdict.value] += 1
+    assert min(verdicts["violated"], verdicts["ok"]) > 5
+
+
+@pytest.mark.parametrize("engine", [*ENGINES, "bmc"])
+@pytest.mark.parametrize(
+    ("fairness", "formula", "noted"),
+    [("fair ", "eventually x == 3", True), ("", "always x < 3", False)],
+)
+def test_a_property_is_vacuous_if_no_fair_behaviour_stays_inside(
+    engine: str, fairness: str, formula: str, noted: bool
+) -> None:
+    text = f"""
+        var x: 0..3 = 0
+        {fairness}action up: x += 1
+        constraint: x < 2
+        property P within constraint: {formula}
+    """
+    _, outcome = decided(text, engine, Limits(depth=9))
+    assert outcome.verdict is Verdict.OK
+    note = "No fair behaviour stays within the constraints, so property P is vacuous."
+    assert (note in outcome.notes) is noted
 
 
 @pytest.mark.parametrize("engine", ENGINES)

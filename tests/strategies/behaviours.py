@@ -20,7 +20,9 @@ def behaviour_spec(
     system = _System.drawn(random, constraint)
     formula = system.phrases(until=until).text("formula", depth)
     system.add_groups()
-    return "\n".join([*system.lines, f"property P: {formula}"]) + "\n"
+    bounded = any(line.startswith("constraint") for line in system.lines)
+    words = " within constraint" if bounded and system.drawing.chance(60) else ""
+    return "\n".join([*system.lines, f"property P{words}: {formula}"]) + "\n"
 
 
 def formulas_spec(random: Random, count: int, operators: int) -> str:

@@ -23,6 +23,7 @@ from tests.strategies.behaviours import behaviour_spec
 from tests.support.agreement import Observed, Run, assert_same, summary
 from tests.support.comparisons import (
     REFUSED,
+    behaviour_number,
     behaviour_run,
     by_naive,
     formula_of,
@@ -36,6 +37,7 @@ from fencepost.checker.native.search import Local
 from fencepost.checker.outcome import Outcome, Verdict
 from fencepost.checker.request import Engine, Unsupported
 from fencepost.checker.resources import peak_bytes
+from fencepost.spec.core.formulas import Or
 
 ENGINES = ("interpreter", "local")
 MAX_STATES = 80
@@ -114,7 +116,17 @@ def truth_of(run: Run) -> str:
             return "violated"
     except (Undefined, Fails):
         return "error"
-    return "inconclusive" if graph.cut else "ok"
+    whole = run.model.properties[behaviour_number(run)].within or not graph.cut
+    return "ok" if whole else "inconclusive"
+
+
+def is_vacuous(run: Run) -> bool:
+    """Returns whether a property ignores all behaviours because each of them leaves a
+    constraint.
+    """
+    graph = graph_of(run.model)
+    bounded = run.model.properties[behaviour_number(run)].within and graph.cut
+    return bounded and not violated(run.model, graph, Or(()))
 
 
 def behaviours_agree(
@@ -133,6 +145,8 @@ def behaviours_agree(
         where = f"seed {seed}, {key}, the oracle says {truth}: {run}"
         allowed = {truth, "inconclusive"} if disturbed else {truth}
         assert outcome.verdict.value in allowed, f"{outcome.verdict}, {where}"
+        if outcome.verdict is Verdict.OK:
+            assert any("vacuous" in note for note in outcome.notes) is is_vacuous(run), where
         if outcome.verdict is Verdict.VIOLATED:
             # The trace is a fair behaviour that violates the property.
             lasso = lasso_in(outcome)

@@ -180,6 +180,7 @@ class Assembly:
             built = scenario(self.work, self.root, self.actions, item)
             self.scenarios += [] if built is None else [built]
         self._unheard()
+        self._unbounded()
         check_unused(self.work, self.root)
         self._depth()
         self._something()
@@ -454,6 +455,15 @@ class Assembly:
                     f'"{part.name or part.span.text}" is nested more than {DEEPEST} levels deep,'
                     " with every call expanded, where every let, choice and branch is a level",
                 )
+
+    def _unbounded(self) -> None:
+        """Warns (F424) about properties within constraints if the model has no constraint."""
+        if any(prop.kind.bounds_search for prop in self.properties):
+            return
+        for prop in self.properties:
+            if prop.within:
+                message = f"{prop.title} is within constraint, and the spec has no constraint"
+                self.work.report("F424", prop.span, message, warning=True)
 
     def _unheard(self) -> None:
         """Warns (F420) about messages that are sent but not received by any action.

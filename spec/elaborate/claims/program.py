@@ -27,7 +27,7 @@ from fencepost.spec.syntax.parser import parse_expression
 from fencepost.spec.text.problem import Problem, Rejected, suggestion_or_all
 from fencepost.spec.text.source import Source, Span
 
-Verdict = Literal["ok", "violated", "deadlock", "assertion", "error"]
+Verdict = Literal["ok", "violated", "deadlock", "assertion", "error", "inconclusive"]
 Count = Literal["states", "generated", "depth"]
 
 

@@ -101,7 +101,7 @@ class Properties:
         if formula is not None and node.name is not None:
             kind, span = PropertyKind.declared_by(node.kind), node.name.span
             body = ir.Literal(Bool(), True, span=node.body.span)
-            self.properties.append(ir.Property(name, kind, body, span, formula))
+            self.properties.append(ir.Property(name, kind, body, span, formula, within=node.within))
             self.properties += builder.predicates
 
     def _refinement(self, instance: Instance, node: syntax.RefinementDecl) -> None:

@@ -39,7 +39,9 @@ from fencepost.spec.text.problem import Note, suggestion, suggestion_or_all
 
 MAX_STEPS = 1000
 """Maximum number of steps in a scenario."""
-VERDICTS = ("ok", "met", "violated", "deadlock", "assertion", "error", "unreached")
+VERDICTS = (
+    "ok", "met", "violated", "deadlock", "assertion", "error", "unreached", "inconclusive"
+)  # fmt: skip
 """Words that a user may write as the expected outcome by mistake."""
 _FAULTS = {"lose": "lossy", "duplicate": "duplicating"}
 

@@ -385,6 +385,11 @@ REFUSED = [
         "more than 24 strongly fair units",
         "s.fence:2:27",
     ),
+    (
+        "var x: 0..9 = 0\nfair action up: x += 1\nconstraint: x < 3\nproperty P: eventually x == 2",
+        "property P beyond the constraints: TLC checks it within them only",
+        "s.fence:4:10",
+    ),
     ("var b: bag[0..1, 2] = any\naction a: skip", "the set of all values of bag[0..1, 2]", ""),
 ]
 
