@@ -6,13 +6,15 @@ that they are ported from.
     python -m bench.classics --page                  only rewrites the table
 
 The folders are checkouts of tlaplus/Examples, of Vanlightly/kafka-tlaplus, and of the modules that
-these specs extend: tlaplus/CommunityModules (modules/) and tlaplus/tlapm (library/). Java and Maven
-must be installed (see `bench.tlc_run`). The exit code is 1 if a count differs.
+these specs extend: tlaplus/CommunityModules (modules/) and tlaplus/tlapm (library/). TLC also needs
+the folder of the compiled Java classes of CommunityModules (--classes) for ewd687a and yoyo. Java
+and Maven must be installed (see `bench.tlc_run`). The exit code is 1 if a count differs.
 """
 
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import json
 import re
 import sys
@@ -82,26 +84,51 @@ COMMIT, PAXOS = "transaction_commit", "PaxosHowToWinATuringAward"
 TINY = Original(PAXOS, "MCPaxos", name="MCPaxosTiny")
 SMALL = Original(PAXOS, "MCPaxos", name="MCPaxosSmall")
 STORE = Original("KeyValueStore", "MCKVsnap", [NO_LIVENESS, (r"SYMMETRY\s+\w+", "")])
+MULTIPAXOS = Original(
+    "MultiPaxos-SMR", "MultiPaxos_MC", [(r"SYMMETRY\s+\w+", "")], name="MultiPaxos_MC_small"
+)
+NANO = [(r"VIEW\s+\w+", "")]
 KAFKA = Original(
     "transactions/diary/02_AddPartitionsToTxn/tlaplus",
     "kafka_transactions",
     [NO_LIVENESS, ("SPECIFICATION LivenessSpec", "SPECIFICATION Spec"), NO_DEADLOCK],
     checkout="kafka",
 )
+INIT_PID = dataclasses.replace(KAFKA, folder="transactions/diary/01_InitPidRequest/tlaplus")
+TWO_CLIENTS = (r"Clients = \{c1\}", "Clients = {c1, c2}")
 ROWS = (
     Row("atomic_commitment", "three", Original("acp", "ACP_SB_TLC", SAFETY)),
     Row("bakery", "inductive", Original("Bakery-Boulangerie", "MCBakery")),
+    Row("bosco", "four", Original("bosco", "bosco")),
     Row("btree", "four_keys", Original("btree", "btree")),
     Row("byzantine_broadcast", "four", Original("bcastByz", "bcastByz", SAFETY)),
     Row("chameneos", "four", Original("Chameneos", "Chameneos")),
+    Row("coffee_can", "thousand", Original("CoffeeCan", "CoffeeCan", SAFETY, "CoffeeCan1000Beans")),
     Row("die_hard", "every_state", Original("DieHard", "DieHard", [("NotSolved", "")])),
     Row("disruptor", "two_three", Original("Disruptor", "Disruptor_MPMC")),
+    Row("ewd687a", "four", Original("ewd687a", "MCEWD687a", SAFETY)),
     Row("ewd840", "three", Original("ewd840", "EWD840", SAFETY)),
     Row("ewd998", "three", Original("ewd998", "EWD998PCal", [("ALIAS Alias", "")])),
     Row("folklore_broadcast", "four", Original("bcastFolklore", "bcastFolklore", SAFETY)),
+    Row("kafka_init_pid", "one_client", INIT_PID),
+    Row(
+        "kafka_init_pid",
+        "two_clients",
+        dataclasses.replace(INIT_PID, edits=[*KAFKA.edits, TWO_CLIENTS]),
+    ),
     Row("kafka_transactions", "two_clients", KAFKA),
+    Row(
+        "klotski",
+        "every_state",
+        Original("SlidingPuzzles", "SlidingPuzzles", [("KlotskiGoal", "")]),
+    ),
     Row("lamport_mutex", "three", Original("lamport_mutex", "MCLamportMutex")),
     Row("milner_scheduler", "eight", "Milner 1980"),
+    Row("multipaxos", "write_and_read", MULTIPAXOS),
+    Row("nano_blockchain", "three", Original("NanoBlockchain", "MCNano", NANO, "MCNanoSmall")),
+    Row("nano_blockchain", "four", Original("NanoBlockchain", "MCNano", NANO, "MCNanoMedium")),
+    Row("nbac_guerraoui", "three", Original("nbacg_guer01", "nbacg_guer01", SAFETY)),
+    Row("nbac_raynal", "two", Original("nbacc_ray97", "nbacc_ray97")),
     Row("paxos", "two_ballots", TINY),
     Row("paxos", "three_ballots", SMALL),
     Row("paxos_commit", "two", Original(COMMIT, "PaxosCommit", [NO_DEADLOCK])),
@@ -115,6 +142,7 @@ ROWS = (
     Row("transaction_commit", "three", Original(COMMIT, "TCommit")),
     Row("two_phase_commit", "three", Original(COMMIT, "TwoPhase", [NO_DEADLOCK])),
     Row("voting", "three_ballots", Original(PAXOS, "MCVoting")),
+    Row("yoyo", "five", Original("YoYo", "YoYoAllGraphs", SAFETY)),
 )
 
 
@@ -135,7 +163,13 @@ class Differs(Exception):
     """TLC's counts differ from those of Fencepost; the argument describes the difference."""
 
 
-def measured(row: Row, tlc: Tlc, folders: Mapping[str, Path], modules: Sequence[Path]) -> Figures:
+def measured(
+    row: Row,
+    tlc: Tlc,
+    folders: Mapping[str, Path],
+    modules: Sequence[Path],
+    classes: Sequence[Path] = (),
+) -> Figures:
     """Runs a check and the published spec. Raises `Differs`, `Failed`, `Broken`."""
     ours = fence.check(row.task, 1)
     counts = ours.distinct, ours.generated, ours.depth
@@ -154,6 +188,7 @@ def measured(row: Row, tlc: Tlc, folders: Mapping[str, Path], modules: Sequence[
         text,
         options=(JAVA_OPTIONS[0], HEAP),
         library=modules,
+        classes=classes,
     )
     if (theirs.distinct, theirs.generated, theirs.depth) != counts:
         raise Differs(f"{row.key}: Fencepost {counts}, TLC {theirs}")
@@ -200,6 +235,7 @@ def main() -> int:
     parser.add_argument("--examples", type=Path, metavar="FOLDER", help="tlaplus/Examples")
     parser.add_argument("--kafka", type=Path, metavar="FOLDER", help="Vanlightly/kafka-tlaplus")
     parser.add_argument("--modules", type=Path, action="append", default=[], metavar="FOLDER")
+    parser.add_argument("--classes", type=Path, action="append", default=[], metavar="FOLDER")
     parser.add_argument("--models", default="", help="only these, separated by commas")
     parser.add_argument("--page", action="store_true", help="only rewrites the table")
     options = parser.parse_args()
@@ -219,7 +255,9 @@ def main() -> int:
             if row.model not in models:
                 continue
             try:
-                measurements[row.key] = measured(row, tlc, folders, options.modules)
+                measurements[row.key] = measured(
+                    row, tlc, folders, options.modules, options.classes
+                )
                 print(f"{row.key}: {measurements[row.key]}; load {load():.1f}", flush=True)
             except (Differs, Failed, Broken) as reason:
                 wrong = True

@@ -18,11 +18,14 @@ def search(
     workers: int = 1,
     options: Sequence[str],
     library: Sequence[Path] = (),
+    classes: Sequence[Path] = (),
 ) -> tuple[Ran, Answer]:
     """Runs TLC on a module in a copy of its folder. ``options`` are options for Java. The module
-    can also extend modules in the folders ``library``. Raises `Broken`, and `Failed` if the search
-    does not end properly.
+    can also extend modules in the folders ``library``; ``classes`` has the Java classes that
+    override operators of these. Raises `Broken`, and `Failed` if the search does not end properly.
     """
+    extended = ":".join(str(folder.absolute()) for folder in library)
+    loaded = ":".join(str(path.absolute()) for path in (tlc.jar, *classes))
     with tempfile.TemporaryDirectory(prefix="fencepost-tlc-") as scratch:
         copy = Path(scratch)
         for file in module.parent.glob("*.tla"):
@@ -30,7 +33,7 @@ def search(
         (copy / "measured.cfg").write_text(configuration, encoding="utf-8")
         command = [
             tlc.java, *options, f"-Djava.io.tmpdir={copy}",
-            f"-DTLA-Library={':'.join(map(str, library))}", "-cp", str(tlc.jar), "tlc2.TLC",
+            f"-DTLA-Library={extended}", "-cp", loaded, "tlc2.TLC",
             "-tool", "-nowarning", "-workers", str(workers), "-fp", "0",
             "-metadir", str(copy / "states"), "-config", "measured.cfg", module.name,
         ]  # fmt: skip

@@ -107,9 +107,11 @@ def has_many_checks(path: Path) -> bool:
 
 
 PORTS = {
-    "atomic_commitment", "bakery", "btree", "byzantine_broadcast", "disruptor", "ewd998",
-    "folklore_broadcast", "kafka_transactions", "lamport_mutex", "paxos", "paxos_commit", "raft",
-    "safra", "snapshot_isolation", "spanning_tree", "voting",
+    "atomic_commitment", "bakery", "bosco", "btree", "byzantine_broadcast", "coffee_can",
+    "disruptor", "ewd687a", "ewd998", "folklore_broadcast", "kafka_init_pid", "kafka_transactions",
+    "klotski", "lamport_mutex", "multipaxos", "nano_blockchain", "nbac_guerraoui", "nbac_raynal",
+    "paxos", "paxos_commit", "raft", "safra", "snapshot_isolation", "spanning_tree", "voting",
+    "yoyo",
 }  # fmt: skip
 """Published specs in their published sizes; TLC has confirmed their figures. They are searched to
 check these figures; most other tests skip them.
