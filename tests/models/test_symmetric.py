@@ -16,6 +16,7 @@ import fencepost
 CLASSICS = ROOT / "models" / "classics"
 EDITS = {
     "raft": (),
+    "multipaxos": (),
     "paxos": (
         ("type Acceptor = 1..Acceptors", "symmetric type Acceptor = {a1, a2, a3}"),
         ("type Value = 1..Values", "symmetric type Value = {v1, v2}"),
@@ -44,6 +45,7 @@ COUNTED = (
     ("paxos", "three_ballots", 17_153),
     ("btree", "four_keys", 64_685),
     ("snapshot_isolation", "three", 32_293),
+    ("multipaxos", "write_only", 2_628),
 )
 """The numbers of orbits that TLC counts with a SYMMETRY of the same types."""
 
