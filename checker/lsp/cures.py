@@ -197,7 +197,7 @@ def _uses_its_names(case: syntax.ValueCase) -> bool:
     return bool(bound & used) or "\n" in case.value.span.text
 
 
-def _named(member: syntax.Expr | None) -> str:
+def _named(member: syntax.Node | None) -> str:
     return member.name.text if isinstance(member, syntax.Attribute) else getattr(member, "text", "")
 
 

@@ -23,6 +23,7 @@ def written(value: Json, indent: int) -> str:
 
 def json_notation(
     scalar: Callable[[bool | int | str], Json],
+    tuple_: Callable[[list[Json]], Json],
     some: Callable[[Json, Type], Json],
     none: Json,
     elements: Callable[[Set | Seq | Bag, list[Json]], Json],
@@ -33,7 +34,9 @@ def json_notation(
     """
     return Notation(
         scalar=scalar,
-        record=lambda _, parts: dict(parts),
+        record=lambda kind, parts: (
+            tuple_([part for _, part in parts]) if kind.is_tuple else dict(parts)
+        ),
         variant=lambda kind, tag, parts: {"tag": kind.variants[tag].name, "value": dict(parts)},
         none=none,
         some=some,

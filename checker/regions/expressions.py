@@ -13,11 +13,11 @@ from typing import assert_never
 
 from fencepost.checker.regions.collections import Collecting
 from fencepost.checker.regions.parts import FALSE, TRUE, Bench, Make, Part, Scope, truth
-from fencepost.checker.regions.shapes import PLAIN, Holder, Leaf, Plain, Shape
+from fencepost.checker.regions.shapes import PLAIN, Holder, Leaf, Plain, Shape, TupleShape
 from fencepost.spec.core import ir
 from fencepost.spec.core.operators import Operator
 from fencepost.spec.core.traverse import with_children
-from fencepost.spec.core.type_relations import within
+from fencepost.spec.core.type_relations import component_pairs, within
 from fencepost.spec.core.types import (
     Bag,
     Int,
@@ -311,6 +311,14 @@ class Expressions(Collecting):
                     part.make(), lambda x: self.bench.inside(part, x, number, expr.span)
                 )
                 return ir.Or((ir.Not(ir.IsSome(lifted)), fits), span=expr.span)
+            case (Record(), Record()), TupleShape(shapes):
+                tests = [
+                    self.part_fits(expr, lifted, index, pair, part_shape)
+                    for index, (pair, part_shape) in enumerate(
+                        zip(component_pairs(kind, target), shapes, strict=True)
+                    )
+                ]
+                return ir.And(tuple(tests), span=expr.span)
             case _ if _same_elements(kind, target):
                 return ir.Fits(lifted, self.shapes.type_of(target, shape), span=expr.span)
             case (
@@ -336,6 +344,17 @@ class Expressions(Collecting):
             case _:
                 self.refuse_conversion(expr)
                 return TRUE
+
+    def part_fits(
+        self, expr: ir.Fits, lifted: ir.Expr, index: int, pair: tuple[Type, Type], shape: Shape
+    ) -> ir.Expr:
+        """Builds the test that a component of a tuple fits a type. ``pair`` is the type of the
+        component and the type that it must fit.
+        """
+        kind, target = pair
+        field = self.shapes.type_of(kind, shape)
+        part = Part(kind, shape, lambda: ir.GetField(field, lifted, index))
+        return self.fits(expr, part, target)()
 
     def refuse_conversion(self, expr: ir.Expr) -> None:
         self.bench.refuse(
@@ -392,25 +411,23 @@ class Expressions(Collecting):
 
         match expr:
             case ir.MakeRecord(kind, fields):
-                assert isinstance(kind, Record)
-                makes = stored(fields, self.shapes.fields(kind))
-                return self.again(expr, self.shapes.fresh(kind), *makes)
+                shape = self.shapes.fresh(kind)
+                makes = stored(fields, self.shapes.parts(shape))
+                return self.again(expr, shape, *makes)
             case ir.MakeVariant(kind, tag, fields):
                 assert isinstance(kind, Union)
                 makes = stored(fields, self.shapes.fields(kind, tag))
                 return self.again(expr, self.shapes.fresh(kind), *makes)
             case ir.GetField(_, record, index):
                 whole = see(record)
-                assert isinstance(whole.type, Record)
-                return self.again(expr, self.shapes.fields(whole.type)[index], whole.make)
+                return self.again(expr, self.shapes.parts(whole.shape)[index], whole.make)
             case ir.Payload(_, union, tag, index):
                 whole = see(union)
                 assert isinstance(whole.type, Union)
                 return self.again(expr, self.shapes.fields(whole.type, tag)[index], whole.make)
             case ir.WithField(kind, record, index, value):
                 whole = see(record)
-                assert isinstance(kind, Record)
-                makes = stored([value], [self.shapes.fields(kind)[index]])
+                makes = stored([value], [self.shapes.parts(whole.shape)[index]])
                 return self.again(expr, whole.shape, whole.make, *makes)
             case ir.HasTag() | ir.IsSome() | ir.Some():
                 return self.usual(expr, scope)
@@ -453,4 +470,4 @@ def _same_numbers(left: Type, right: Type) -> bool:
         ):
             return _same_numbers(a, b)
         case _:
-            return True
+            return all(_same_numbers(a, b) for a, b in component_pairs(left, right))

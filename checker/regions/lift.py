@@ -15,7 +15,14 @@ from fencepost.checker.regions.collections import given, has_bit_set
 from fencepost.checker.regions.expressions import Expressions
 from fencepost.checker.regions.facts import Seen
 from fencepost.checker.regions.parts import TRUE, Bench, Make, Scope
-from fencepost.checker.regions.shapes import Holder, MapShape, NamedShape, Shape, Shapes
+from fencepost.checker.regions.shapes import (
+    Holder,
+    MapShape,
+    NamedShape,
+    Shape,
+    Shapes,
+    TupleShape,
+)
 from fencepost.spec.core import ir
 from fencepost.spec.core.traverse import with_children
 from fencepost.spec.core.types import Record, Seq, Union, Value
@@ -118,6 +125,9 @@ class _Lifting:
                 for tag in range(1 if isinstance(kind, Record) else len(kind.variants)):
                     for part in self.shapes.fields(kind, tag):
                         self.keys(part, span, seen)
+            case TupleShape(parts):
+                for part in parts:
+                    self.keys(part, span, seen)
             case _:
                 pass
 
@@ -176,9 +186,9 @@ class _Lifting:
         steps: list[Callable[[], ir.Step | ir.Expr]] = []
         for step in path:
             match step, shape:
-                case ir.FieldStep(index), NamedShape(Record() as kind):
+                case ir.FieldStep(index), NamedShape() | TupleShape():
                     steps.append(_same(step))
-                    shape = self.shapes.fields(kind)[index]
+                    shape = self.shapes.parts(shape)[index]
                 case ir.KeyStep(key), MapShape(_, inner):
                     at = self.expressions.key(see(key, scope), shape, statement.span)
                     steps.append(_key(at))

@@ -32,7 +32,7 @@ from fencepost.spec.core.types import (
     cardinality,
     opened,
 )
-from fencepost.spec.records import dataclass
+from fencepost.spec.records import dataclass, replace
 
 
 @dataclass(slots=True, eq=False)
@@ -90,7 +90,14 @@ class MapShape:
     value: Shape
 
 
-Shape: TypeAlias = Plain | Leaf | NamedShape | Holder | MapShape
+@dataclass(frozen=True, slots=True)
+class TupleShape:
+    """A tuple with components of these shapes."""
+
+    parts: tuple[Shape, ...]
+
+
+Shape: TypeAlias = Plain | Leaf | NamedShape | Holder | MapShape | TupleShape
 PLAIN = Plain()
 
 
@@ -133,6 +140,8 @@ class Shapes:
         match kind:
             case Integer():
                 return self.leaf(kind)
+            case Record(fields=fields) if kind.is_tuple:
+                return TupleShape(tuple(self.fresh(field.type) for field in fields))
             case Record() | Union():
                 return NamedShape(kind)
             case Option(element) | Set(element) | Seq(element) | Bag(element):
@@ -144,8 +153,15 @@ class Shapes:
             case _:
                 assert_never(kind)
 
+    def parts(self, shape: Shape, tag: int = 0) -> tuple[Shape, ...]:
+        """Returns the shapes of the fields in a record, a tuple or a union's variant."""
+        if isinstance(shape, TupleShape):
+            return shape.parts
+        assert isinstance(shape, NamedShape), shape
+        return self.fields(shape.type, tag)
+
     def fields(self, kind: Record | Union, tag: int = 0) -> tuple[Shape, ...]:
-        """Returns the shapes of the fields in a record or in a union's variant."""
+        """Returns the shapes of the fields in a declared record or in a union's variant."""
         if kind not in self._fields:
             rows = [kind.fields] if isinstance(kind, Record) else [v.fields for v in kind.variants]
             self._fields[kind] = tuple(tuple(self.fresh(f.type) for f in row) for row in rows)
@@ -167,6 +183,9 @@ class Shapes:
             case MapShape(key, a), MapShape(other_key, b):
                 self.join(key, other_key)
                 self.join(a, b)
+            case TupleShape(parts), TupleShape(others):
+                for part, other in zip(parts, others, strict=True):
+                    self.join(part, other)
             case _:
                 assert left == right, f"{left} joins {right}"
 
@@ -184,6 +203,9 @@ class Shapes:
                 self.widen(inner, element)
             case MapShape(_, inner), Map(_, value):
                 self.widen(inner, value)
+            case TupleShape(parts), Record(fields=fields):
+                for part, field in zip(parts, fields, strict=True):
+                    self.widen(part, field.type)
             case _:
                 pass
 
@@ -211,6 +233,9 @@ class Shapes:
             case MapShape(key, value):
                 yield from self._below(key, seen)
                 yield from self._below(value, seen)
+            case TupleShape(parts):
+                for part in parts:
+                    yield from self._below(part, seen)
             case Plain():
                 pass
 
@@ -234,6 +259,8 @@ class Shapes:
         match kind, shape:
             case Integer(), Leaf():
                 return term(shape.root.type) if shape.root.symbolic else kind
+            case Record(fields=fields), TupleShape(parts):
+                return replace(kind, fields=self._retyped(fields, parts))
             case ((Record() | Union()), _):
                 return self._named(kind)
             case Option(element), Holder(inner):
@@ -304,8 +331,8 @@ class Shapes:
         """Returns the direct parts of a value, each with its type and its shape."""
         tag, parts = opened(kind, value)
         match shape:
-            case NamedShape(declared):
-                shapes = self.fields(declared, tag)
+            case NamedShape() | TupleShape():
+                shapes = self.parts(shape, tag)
             case Holder(inner) | MapShape(value=inner):
                 shapes = (inner,) * len(parts)
             case _:

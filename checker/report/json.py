@@ -28,6 +28,7 @@ from fencepost.spec.text.problem import Problem
 
 NATURAL = json_notation(
     scalar=lambda value: value,
+    tuple_=lambda items: items,
     some=lambda content, kind: {"some": content} if isinstance(kind, types.Option) else content,
     none=None,
     elements=lambda _, items: items,

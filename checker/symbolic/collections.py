@@ -12,8 +12,8 @@ from fencepost.checker.symbolic.expressions import SymbolicExpressions, tree_of
 from fencepost.checker.symbolic.terms import Number, Truth
 from fencepost.checker.symbolic.values import Tree, V
 from fencepost.spec.core import ir
-from fencepost.spec.core.type_relations import join
-from fencepost.spec.core.types import Bag, Integer, Map, Option, Seq, Set, Type
+from fencepost.spec.core.type_relations import component_pairs, join
+from fencepost.spec.core.types import Bag, Integer, Map, Option, Record, Seq, Set, Type
 
 
 class SymbolicCollections(SymbolicExpressions):
@@ -36,6 +36,9 @@ class SymbolicCollections(SymbolicExpressions):
                 return tree[0], values.chosen(tree[0], inner, values.least_tree(b), b)
             case Map(value=a), Map(value=b):
                 return tuple(self._converted(item, a, b) for item in tree)
+            case Record(), Record():
+                pairs = zip(tree, component_pairs(source, target), strict=True)
+                return tuple(self._converted(item, *pair) for item, pair in pairs)
             case ((Set() | Seq() | Bag()), (Set() | Seq() | Bag())):
                 result = V(target, values.least_tree(target))
                 for present, item in self.elements(V(source, tree)):

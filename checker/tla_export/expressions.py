@@ -128,10 +128,10 @@ def _expression(scope: Scope, expr: ir.Expr) -> Expr:
             return values.record(kind, [made(part) for part in parts])
         case ir.GetField(record=record, index=index):
             assert isinstance(record.type, types.Record)
-            return Dot(made(record), values.record_fields(record.type)[index])
+            return values.field(made(record), record.type, index)
         case ir.WithField(kind, record=record, index=index, value=value):
             assert isinstance(kind, types.Record)
-            return Except(made(record), (values.record_fields(kind)[index],), made(value))
+            return Except(made(record), (values.field_step(kind, index),), made(value))
         case ir.MakeVariant(kind, tag=tag, fields=parts):
             assert isinstance(kind, types.Union)
             return values.variant(kind, tag, [made(part) for part in parts])

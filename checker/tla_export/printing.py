@@ -17,6 +17,7 @@ from fencepost.checker.tla_export.tree import (
     Apply,
     Assume,
     At,
+    Cross,
     Definition,
     Dot,
     Except,
@@ -78,7 +79,7 @@ def rank(node: Expr) -> int:
             return OPERATION
         case Number(value):
             return ATOM if value >= 0 else OPERATION
-        case Unchanged():
+        case Unchanged() | Cross():
             return OPERATION
         case _:
             return ATOM
@@ -151,6 +152,8 @@ def flat(node: Expr) -> str:
             return f"[{name} \\in {_domain(domain)} |-> {flat(body)}]"
         case Functions(domain, codomain):
             return f"[{_operand(node, domain)} -> {_operand(node, codomain)}]"
+        case Cross(parts):
+            return " \\X ".join(_operand(node, part) for part in parts)
         case Fields(sign, fields):
             return f"[{', '.join(f'{name} {sign} {flat(value)}' for name, value in fields)}]"
         case Except(base, path, value):

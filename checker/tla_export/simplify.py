@@ -11,6 +11,7 @@ from fencepost.checker.tla_export.tree import (
     TRUE,
     Always,
     Apply,
+    Cross,
     Definition,
     Expr,
     Filter,
@@ -128,7 +129,16 @@ def demands(node: Expr, name: str) -> bool:
     match node:
         case Name(text):
             return text == name
-        case Number() | String() | Prime() | Unchanged() | Lambda() | Functions() | Always():
+        case (
+            Number()
+            | String()
+            | Prime()
+            | Unchanged()
+            | Lambda()
+            | Functions()
+            | Cross()
+            | Always()
+        ):
             return False
         case Junction("/\\", parts):
             for part in parts:

@@ -53,7 +53,7 @@ from fencepost.checker.tla_export.tree import (
     Quantified,
     SetLiteral,
 )
-from fencepost.checker.tla_export.values import NotExported, record_fields
+from fencepost.checker.tla_export.values import NotExported, field_step
 from fencepost.spec.core import ir, types
 from fencepost.spec.core.traverse import assigned, walk
 from fencepost.spec.records import dataclass
@@ -257,7 +257,7 @@ def _assigned(scope: Scope, statement: ir.Assign) -> tuple[Expr, tuple[ir.Expr, 
         match step:
             case ir.FieldStep(index=index):
                 assert isinstance(kind, types.Record)
-                path.append(record_fields(kind)[index])
+                path.append(field_step(kind, index))
                 kind = kind.fields[index].type
             case ir.KeyStep(key=key):
                 assert isinstance(kind, types.Map)

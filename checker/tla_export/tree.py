@@ -143,6 +143,15 @@ class Functions(Node):
 
 
 @dataclass(frozen=True, slots=True)
+class Cross(Node):
+    r"""``first \X second \X third``, the set of tuples. A part that is itself such a set is printed
+    in brackets, because the operator is not associative.
+    """
+
+    parts: tuple[Expr, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Fields(Node):
     """A record (sign ``|->``) or a set of records (sign ``:``)."""
 
@@ -213,8 +222,8 @@ class Always(Node):
 
 Expr: TypeAlias = (
     Name | Number | String | Apply | Prefix | Infix | Junction | Prime | At | Dot | Tuple |
-    SetLiteral | Filter | Image | Function | Functions | Fields | Except | Quantified | If | Let |
-    Lambda | Unchanged | Always
+    SetLiteral | Filter | Image | Function | Functions | Cross | Fields | Except | Quantified | If |
+    Let | Lambda | Unchanged | Always
 )  # fmt: skip
 
 

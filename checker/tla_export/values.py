@@ -23,6 +23,7 @@ from fencepost.checker.tla_export.tree import (
     NOTHING,
     TRUE,
     At,
+    Cross,
     Dot,
     Expr,
     Fields,
@@ -41,6 +42,7 @@ from fencepost.checker.tla_export.tree import (
 )
 from fencepost.spec.core import types
 from fencepost.spec.core.spelling import Notation, entries
+from fencepost.spec.core.type_relations import component_pairs
 from fencepost.spec.core.types import Type, Value
 from fencepost.spec.text.source import Span
 
@@ -164,11 +166,28 @@ def variant_fields(kind: types.Union) -> tuple[tuple[str, ...], ...]:
 
 
 def record(kind: types.Record, parts: Sequence[Expr]) -> Expr:
-    """Returns the record with these fields. A record without fields gets a dummy field, because
-    TLA+ requires at least one.
+    """Returns the record with these fields, or the tuple with these components. A record without
+    fields gets a dummy field, because TLA+ requires at least one.
     """
+    if kind.is_tuple:
+        return Tuple(tuple(parts))
     pairs = tuple(zip(record_fields(kind), parts, strict=True))
     return Fields("|->", pairs or (("tag", String(kind.name)),))
+
+
+def field(value: Expr, kind: types.Record, index: int) -> Expr:
+    """Returns a field of a record, or a component of a tuple."""
+    step = field_step(kind, index)
+    return Dot(value, step) if isinstance(step, str) else At(value, step)
+
+
+def field_step(kind: types.Record, index: int) -> Expr | str:
+    """Returns the step of a path that leads to a field of a record or a component of a tuple."""
+    return Number(index + 1) if kind.is_tuple else record_fields(kind)[index]
+
+
+def _fields_of(value: Expr, kind: types.Record) -> list[Expr]:
+    return [field(value, kind, index) for index in range(len(kind.fields))]
 
 
 def variant(kind: types.Union, tag: int, parts: Sequence[Expr]) -> Expr:
@@ -183,6 +202,8 @@ def alike(left: Type, right: Type) -> bool:
     """
     if isinstance(left, types.Integer) and isinstance(right, types.Integer):
         return True
+    if pairs := component_pairs(left, right):
+        return all(alike(*pair) for pair in pairs)
     if type(left) is not type(right) or isinstance(left, types.Record | types.Union):
         return left == right
     inside = types.components(left), types.components(right)
@@ -205,6 +226,8 @@ def universe(kind: Type, names: Names) -> Expr:
             return SetLiteral(tuple(map(String, members)))
         case types.Record(fields=fields):
             sets = [universe(f.type, names) for f in fields]
+            if kind.is_tuple:
+                return Cross(tuple(sets))
             pairs = tuple(zip(record_fields(kind), sets, strict=True))
             return Fields(":", pairs or (("tag", SetLiteral((String(kind.name),))),))
         case types.Union(variants=variants):
@@ -266,8 +289,8 @@ def member(value: Expr, kind: Type, names: Names) -> Expr:
             return in_range(value, kind.low, kind.high)
         case types.Record(fields=fields):
             return conjoined([
-                member(Dot(value, name), f.type, names)
-                for name, f in zip(record_fields(kind), fields, strict=True)
+                member(part, f.type, names)
+                for part, f in zip(_fields_of(value, kind), fields, strict=True)
             ])  # fmt: skip
         case types.Union(variants=variants):
             tested: list[Expr] = []
@@ -333,8 +356,8 @@ def before(left: Expr, right: Expr, kind: Type, names: Names) -> Expr:
             order = Tuple(tuple(map(String, members)))
             return Infix("<", call("Position", left, order), call("Position", right, order))
         case types.Record(fields=fields):
-            parts = zip(record_fields(kind), fields, strict=True)
-            return _by_parts([(Dot(left, n), Dot(right, n), f.type) for n, f in parts], names)
+            pairs = zip(_fields_of(left, kind), _fields_of(right, kind), fields, strict=True)
+            return _by_parts([(a, b, f.type) for a, b, f in pairs], names)
         case types.Union(variants=variants):
             tags = Tuple(tuple(String(declared.name) for declared in variants))
             first = call("Position", Dot(left, "tag"), tags)

@@ -1,9 +1,9 @@
 """Encodes values of a model in Apalache's Informal Trace Format, and parses such values to trees.
 
-Integers are ``{"#bigint": "3"}``, sets ``{"#set": [...]}``, maps ``{"#map": [[k, v], ...]}``, and
-records are objects. Sequences are arrays; bags are arrays in ascending order. Unions are ``{"tag":
-"A", "value": {...}}``. The option none is ``{"tag": "None", "value": {}}``, and any other option is
-``{"tag": "Some", "value": content}``.
+Integers are ``{"#bigint": "3"}``, sets ``{"#set": [...]}``, maps ``{"#map": [[k, v], ...]}``,
+tuples ``{"#tup": [...]}``, and records are objects. Sequences are arrays; bags are arrays in
+ascending order. Unions are ``{"tag": "A", "value": {...}}``. The option none is ``{"tag": "None",
+"value": {}}``, and any other option is ``{"tag": "Some", "value": content}``.
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ def _elements(kind: Set | Seq | Bag, items: list[Json]) -> Json:
 
 ITF = json_notation(
     scalar=_scalar,
+    tuple_=lambda items: {"#tup": items},
     some=lambda content, _: {"tag": "Some", "value": content},
     none={"tag": "None", "value": {}},
     elements=_elements,
@@ -100,7 +101,7 @@ class Values:
             case {"#set": list(elements)}:
                 return Group("set", "", self._items(elements, depth))
             case {"#tup": list(elements)}:
-                return Group("seq", "", self._items(elements, depth))
+                return Group("tuple", "", self._items(elements, depth))
             case {"#map": list(pairs)}:
                 return Group("map", "", tuple(self._pair(pair, depth) for pair in pairs))
             case {"#unserializable": str(description)}:

@@ -194,7 +194,7 @@ def _records(model: Model) -> dict[str, tuple[str, ...]]:
     waiting: list[Type] = [v.type for v in model.variables] + [c.type for c in model.constants]
     while waiting:
         kind = waiting.pop()
-        if isinstance(kind, types.Record):
+        if isinstance(kind, types.Record) and not kind.is_tuple:
             fields[kind.name] = tuple(field.name for field in kind.fields)
         waiting += types.components(kind)
     return dict(sorted(fields.items()))

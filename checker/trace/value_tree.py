@@ -27,11 +27,11 @@ class Atom:
 class Group:
     """A composite value. ``head`` is its name or "", and each item has a label or "".
 
-    The items are the fields of a record or variant, the pairs of a map, or the elements of a
-    collection.
+    The items are the fields of a record or variant, the components of a tuple, the pairs of a map,
+    or the elements of a collection.
     """
 
-    kind: OneOf["record", "map", "seq", "bag", "set"]
+    kind: OneOf["record", "tuple", "map", "seq", "bag", "set"]
     head: str
     items: tuple[tuple[str, ValueTree], ...]
 
@@ -40,6 +40,7 @@ ValueTree: TypeAlias = Atom | Group
 
 BRACKETS = {
     "record": ("(", ")"),
+    "tuple": ("(", ")"),
     "map": ("[", "]"),
     "seq": ("[", "]"),
     "bag": ("[", "]"),
@@ -74,6 +75,12 @@ def _elements(kind: types.Set | types.Seq | types.Bag, items: list[ValueTree]) -
     return Group(name, "", tuple(("", item) for item in items))
 
 
+def _record(kind: types.Record, parts: Parts[ValueTree]) -> ValueTree:
+    if kind.is_tuple:
+        return Group("tuple", "", tuple(("", part) for _, part in parts))
+    return Group("record", kind.name, tuple(parts))
+
+
 def _variant(kind: types.Union, tag: int, parts: Parts[ValueTree]) -> ValueTree:
     name = kind.variants[tag].name
     return Group("record", name, tuple(parts)) if parts else Atom(name)
@@ -81,7 +88,7 @@ def _variant(kind: types.Union, tag: int, parts: Parts[ValueTree]) -> ValueTree:
 
 TREE: Notation[ValueTree] = Notation(
     scalar=lambda value: Atom(TEXT.scalar(value)),
-    record=lambda kind, parts: Group("record", kind.name, tuple(parts)),
+    record=_record,
     variant=_variant,
     none=Atom("none"),
     some=lambda content, _: content,
@@ -170,11 +177,12 @@ def changes(
         ):
             for (label, was), (_, now) in zip(old, new, strict=True):
                 yield from changes(f"{path}.{label}", was, now)
-        case Group(kind="seq", items=old), Group(kind="seq", items=new) if (
-            len(old) == len(new) and sum(a != b for a, b in zip(old, new, strict=True)) == 1
-        ):
+        case Group(kind="seq", items=old), Group(kind="seq", items=new) if _single(old, new):
             for number, ((_, was), (_, now)) in enumerate(zip(old, new, strict=True)):
                 yield from changes(f"{path}[{number}]", was, now)
+        case Group(kind="tuple", items=old), Group(kind="tuple", items=new) if _single(old, new):
+            for number, ((_, was), (_, now)) in enumerate(zip(old, new, strict=True), 1):
+                yield from changes(f"{path}.{number}", was, now)
         case (
             Group(kind="seq" | "bag" | "set", items=old),
             Group(kind="seq" | "bag" | "set", items=new),
@@ -189,6 +197,11 @@ def at_key(path: str, key: str, *, family: bool) -> str:
     """Returns the path of the value at ``key`` in the map at ``path``."""
     role, dot, rest = path.rpartition(".")
     return f"{role}[{key}].{rest}" if family and dot else f"{path}[{key}]"
+
+
+def _single(old: _Items, new: _Items) -> bool:
+    """Checks whether the items of two groups of the same length differ in exactly one place."""
+    return len(old) == len(new) and sum(a != b for a, b in zip(old, new, strict=True)) == 1
 
 
 def _same(old: _Items, new: _Items) -> bool:

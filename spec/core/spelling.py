@@ -90,13 +90,19 @@ def _elements(kind: Set | Seq | Bag, items: list[str]) -> str:
     return f"{{{inside}}}" if isinstance(kind, Set) else f"[{inside}]"
 
 
+def _record(kind: Record, parts: Parts[str]) -> str:
+    if kind.is_tuple:
+        return f"({', '.join(part for _, part in parts)})"
+    return kind.name + _fields(parts)
+
+
 def _variant(kind: Union, tag: int, parts: Parts[str]) -> str:
     return kind.variants[tag].name + (_fields(parts) if parts else "")
 
 
 TEXT: Notation[str] = Notation(
     scalar=lambda value: str(value).lower() if isinstance(value, bool) else str(value),
-    record=lambda kind, parts: kind.name + _fields(parts),
+    record=_record,
     variant=_variant,
     none="none",
     some=lambda content, _: content,
@@ -108,5 +114,5 @@ TEXT: Notation[str] = Notation(
 
 show = TEXT.of
 """Returns the text of a value in the language, such as ``VerifyAnswer(token: 1, ongoing: true)``,
-``[Data, Marker]``, ``{1, 2}``, ``none``, or ``[k1: v1, k2: v2]`` for a map.
+``(1, 2)``, ``[Data, Marker]``, ``{1, 2}``, ``none``, or ``[k1: v1, k2: v2]`` for a map.
 """

@@ -17,11 +17,13 @@ from fencepost.spec.core.types import (
     Numbers,
     Option,
     Product,
+    Record,
     Seq,
     Set,
     Sum,
     Type,
     Value,
+    tuple_type,
     view,
 )
 
@@ -58,8 +60,22 @@ def _joined(left: Type, right: Type) -> Type | None:
             return _inside(a, b, lambda c: Bag(c, max(m, n)))
         case Map(k, a), Map(j, b) if k == j:
             return _inside(a, b, lambda c: Map(k, c))
+        case Record(), Record() if pairs := component_pairs(left, right):
+            parts = [part for pair in pairs if (part := _joined(*pair)) is not None]
+            return tuple_type(parts) if len(parts) == len(pairs) else None
         case _:
             return None
+
+
+def component_pairs(left: Type, right: Type) -> tuple[tuple[Type, Type], ...]:
+    """Returns the pairs of corresponding components of two tuple types of the same length, or () if
+    the types are anything else.
+    """
+    match left, right:
+        case Record(name="", fields=a), Record(name="", fields=b) if len(a) == len(b):
+            return tuple((x.type, y.type) for x, y in zip(a, b, strict=True))
+        case _:
+            return ()
 
 
 def _inside(left: Type, right: Type, whole: Callable[[Type], Type]) -> Type | None:
@@ -92,6 +108,8 @@ def within(inner: Type, outer: Type) -> bool:
             return m <= n and within(a, b)
         case Map(k, a), Map(j, b):
             return k == j and within(a, b)
+        case Record(), Record() if pairs := component_pairs(inner, outer):
+            return all(within(a, b) for a, b in pairs)
         case _:
             return False
 
@@ -105,6 +123,8 @@ def same_shape(left: Type, right: Type) -> bool:
             return same_shape(a, b)
         case Map(k, a), Map(j, b):
             return k == j and same_shape(a, b)
+        case Record(), Record() if pairs := component_pairs(left, right):
+            return all(same_shape(a, b) for a, b in pairs)
         case _:
             return left == right
 

@@ -135,11 +135,23 @@ class Field:
 
 @dataclass(frozen=True, slots=True)
 class Record(Viewable):
-    """A declared record."""
+    """A declared record, or a tuple type, which has no name (see `tuple_type`)."""
 
     name: str
     fields: tuple[Field, ...]
     home: str = ""
+
+    @property
+    def is_tuple(self) -> bool:
+        """Whether this is a tuple type."""
+        return not self.name
+
+
+def tuple_type(parts: Iterable[Type]) -> Record:
+    """Returns the type of tuples with components of these types. Equal components make equal
+    types. The fields are called 1, 2, and so on.
+    """
+    return Record("", tuple(Field(str(number), part) for number, part in enumerate(parts, 1)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -515,6 +527,8 @@ def describe(kind: Type) -> str:
             return f"{low}..{high}"
         case Machine(bits):
             return f"int{bits}" if bits in (8, 16, 32, 64) else f"int[{bits}]"
+        case Record(name="", fields=fields):
+            return f"({', '.join(describe(field.type) for field in fields)})"
         case Nominal(name=name) | Record(name=name) | Union(name=name):
             return name
         case Option(element):

@@ -9,11 +9,12 @@ derived from `Domain.fold`. The domain defines values and the order of choices.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import TypeAlias, TypeVar, assert_never
 
 from fencepost.spec.core import ir, types
 from fencepost.spec.core.operators import Operator
-from fencepost.spec.core.type_relations import within
+from fencepost.spec.core.type_relations import component_pairs, within
 from fencepost.spec.core.types import Type
 from fencepost.spec.semantics.domain import AtIndex, AtKey, Domain, Place
 
@@ -193,6 +194,16 @@ def _fits(domain: Domain[V, C], operand: V, source: Type, target: Type) -> V:
                     [lambda: small(value), lambda: inside(value, element, wider)]
                 ),
             )
+        case types.Record(), types.Record() if pairs := component_pairs(source, target):
+            return domain.let(
+                operand,
+                lambda whole: domain.conjunction(
+                    [
+                        partial(_part_fits, domain, whole, index, *pair)
+                        for index, pair in enumerate(pairs)
+                    ]
+                ),
+            )
         case types.Map(key, value), types.Map(_, wider):
             return domain.let(
                 operand,
@@ -204,6 +215,10 @@ def _fits(domain: Domain[V, C], operand: V, source: Type, target: Type) -> V:
             )
         case _:
             raise AssertionError(f"{source} and {target} differ in more than ranges")
+
+
+def _part_fits(domain: Domain[V, C], whole: V, index: int, source: Type, target: Type) -> V:
+    return _fits(domain, domain.field(whole, index, source), source, target)
 
 
 def _collected(domain: Domain[V, C], scope: Scope[V], expr: ir.Expr, start: V, type: Type) -> V:

@@ -132,6 +132,12 @@ def _attribute(span: Span, base: Expr, word: Token) -> Expr:
     return syntax.Attribute(base, _name(span, word), span=span)
 
 
+def _component(span: Span, base: Expr, number: Token) -> Expr:
+    if isinstance(base, syntax.Integer):
+        raise Mistake(Problem("F120", base.span, "there are no fractions, only integers"))
+    return _attribute(span, base, number)
+
+
 def _binary(span: Span, left: Expr, operator: Token, right: Expr) -> Expr:
     return syntax.Binary(operator.text, left, right, span=span)
 
@@ -151,7 +157,7 @@ def _block(span: Span, *lines: Expr | syntax.Let) -> Expr:
     if len(parts) > 1:
         body = syntax.Conjunction(parts, span=parts[0].span.to(parts[-1].span))
     for let in reversed(lets):
-        body = syntax.LetIn(let.name, let.value, body, span=let.span.to(body.span))
+        body = syntax.LetIn(let.target, let.value, body, span=let.span.to(body.span))
     return body
 
 
@@ -370,6 +376,7 @@ FORMS: Mapping[str, Callable[..., Any]] = {
     "block": _block,
     "call": _call,
     "choose": node(syntax.Choose),
+    "component": _component,
     "conditional": node(syntax.Conditional),
     "entry": node(syntax.Entry),
     "eventually": node(syntax.UnaryTemporal, operator="eventually"),
@@ -403,6 +410,7 @@ FORMS: Mapping[str, Callable[..., Any]] = {
     "set": node(syntax.Collection, brackets="{}"),
     "set_comprehension": node(syntax.Comprehension, brackets="{}"),
     "true": node(syntax.Boolean, value=True),
+    "tuple": node(syntax.Tuple, rest=True),
     "until": node(syntax.BinaryTemporal, operator="until"),
     "unwrap": node(syntax.Unwrap),
     "value_case": node(syntax.ValueCase),
@@ -430,6 +438,8 @@ FORMS: Mapping[str, Callable[..., Any]] = {
     "send": node(syntax.Send),
     "skip": node(syntax.Skip),
     "suite": _sequence,
+    "tuple_pattern": node(syntax.TuplePattern, rest=True),
+    "whole_tuple": node(Pattern, arguments=None),
     # Declarations.
     "action": _action,
     "action_prefix": _sequence,

@@ -334,8 +334,8 @@ def _several_generators(slip: Slip) -> Problem | None:
 
 
 def _quantified(slip: Slip) -> Problem | None:
-    """Recognizes `forall x in S where p: q`, `forall x in S if p, y in T: q` and `all(... for x in
-    S)`.
+    """Recognizes `forall x in S where p: q`, `forall x in S if p, y in T: q`, `forall (x in S): p`
+    and `all(... for x in S)`.
     """
     unexpected = slip.unexpected
     if unexpected.text in ("where", ",") and ":" in slip.expected:
@@ -346,6 +346,13 @@ def _quantified(slip: Slip) -> Problem | None:
         if kinds and kinds[-1] != ":":
             message = f'a quantifier has no "where"; write {kinds[-1]} x in S if p: q'
             return slip.problem("F101", message)
+    if (
+        unexpected.text == "in"
+        and len(slip.inside) == 2
+        and slip.near(-3).text in ("forall", "exists")
+    ):
+        message = f"the brackets are for tuples; write {slip.near(-3).text} x in S: p"
+        return slip.problem("F101", message, at=slip.near(-2))
     if unexpected.text == "for" and slip.inside and slip.inside[0].kind == "(":
         before = slip.line[: len(slip.line) - len(slip.inside)]
         if before and before[-1].text in ("all", "any"):
@@ -456,7 +463,7 @@ def _word_before(slip: Slip) -> Problem | None:
 
 def _rest_of_pattern(slip: Slip) -> Problem | None:
     """Recognizes `A(x, ...)` as a pattern."""
-    if slip.unexpected.text != "..." or not {NAME, "=="} <= slip.expected or "(" in slip.expected:
+    if slip.unexpected.text != "..." or not {NAME, "=="} <= slip.expected - {INTEGER}:
         return None
     note = (None, f"the form is: {vocabulary.FORMS['case']}")
     return slip.problem("F117", 'a pattern has no "..."; write "_" for each field to ignore', note)

@@ -7,6 +7,7 @@ set; elaboration distinguishes them. Parentheses and comments are not represente
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import field
 from typing import Literal, TypeAlias
 
@@ -99,10 +100,45 @@ class Conditional(Node):
 
 
 @dataclass(frozen=True, slots=True)
-class Binder(Named):
-    """``x in S``."""
+class Binder(Node):
+    """``x in S`` or ``(x, y) in S``."""
 
+    target: Target
     domain: Expr
+
+    @property
+    def label(self) -> str:
+        """The target as text, which names the value in reports."""
+        return _label(self.target)
+
+
+def _label(target: Target | PatternArgument) -> str:
+    match target:
+        case Name(text=text) | Named(name=Name(text=text)):
+            return text
+        case TuplePattern(arguments=arguments):
+            return f"({', '.join(map(_label, arguments))})"
+        case _:
+            return "_"
+
+
+def names_of(target: Target | PatternArgument | Pattern) -> Iterator[Name]:
+    """Yields the names that a target or pattern declares, in source order."""
+    match target:
+        case Name(text=text) if text != "_":
+            yield target
+        case Named(name=name):
+            yield name
+        case Pattern(member=member, arguments=arguments, alias=alias):
+            inner = member if isinstance(member, TuplePattern) else None
+            yield from names_of(inner or TuplePattern(arguments or (), span=target.span))
+            if alias is not None:
+                yield alias
+        case TuplePattern(arguments=arguments):
+            for argument in arguments:
+                yield from names_of(argument)
+        case _:
+            pass
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,9 +173,12 @@ class Choose(Node):
 
 
 @dataclass(frozen=True, slots=True)
-class LetIn(Named):
-    """The expression ``let x = e: body``, which is ``body`` with x bound to the value of e."""
+class LetIn(Node):
+    """The expression ``let x = e: body``, which is ``body`` with x bound to the value of e. With
+    ``let (x, y) = e: body``, the names are bound to the components.
+    """
 
+    target: Target
     value: Expr
     body: Expr
 
@@ -168,6 +207,15 @@ class Collection(Node):
 
     brackets: Literal["[]", "{}"]
     elements: tuple[Expr, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Tuple(Node):
+    """``(a, b)``, a tuple, or the type of tuples with components of types ``a`` and ``b``. There
+    are at least two parts.
+    """
+
+    parts: tuple[Expr, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,7 +284,7 @@ class Part(Node):
 @dataclass(frozen=True, slots=True)
 class Attribute(Node):
     """``e.f``, where f is a field, a variable of a role, or a member of a module, an enum or a
-    union.
+    union; or ``e.1``, the first component of a tuple, where the name is the number.
     """
 
     base: Expr
@@ -292,8 +340,8 @@ class BinaryTemporal(Node):
 
 Expr: TypeAlias = (
     Name | Integer | Boolean | Nothing | Unary | Binary | Is | Conditional | Quantifier
-    | Conjunction | Choose | LetIn | MatchValue | Collection | Map | Comprehension | Call | Index
-    | Part | Attribute | Unwrap | With | Range | Optional | UnaryTemporal | BinaryTemporal
+    | Conjunction | Choose | LetIn | MatchValue | Collection | Tuple | Map | Comprehension | Call
+    | Index | Part | Attribute | Unwrap | With | Range | Optional | UnaryTemporal | BinaryTemporal
     | Anything
 )  # fmt: skip
 
@@ -318,18 +366,31 @@ class Equals(Node):
     value: Expr
 
 
-PatternArgument: TypeAlias = Bind | Ignore | Equals
+@dataclass(frozen=True, slots=True)
+class TuplePattern(Node):
+    """``(x, _, ==e)``, a pattern for a tuple."""
+
+    arguments: tuple[PatternArgument, ...]
+
+
+PatternArgument: TypeAlias = Bind | Ignore | Equals | TuplePattern
+
+Target: TypeAlias = Name | TuplePattern
+"""A new name, or a pattern for a tuple that names components and contains no `Equals`. The name
+``_`` declares nothing.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Pattern(Node):
-    """``_`` (``member`` is None), ``Empty``, ``m.Produce(b, _, ==e)`` or ``EndTxn as r``.
+    """``_`` (``member`` is None), ``Empty``, ``m.Produce(b, _, ==e)``, ``EndTxn as r`` or
+    ``(x, y)``.
 
-    ``member`` is a `Name`, an `Attribute` of names, a `Boolean` or `Nothing`. ``arguments`` is None
-    if the pattern has no parentheses; the fields are then ignored.
+    ``member`` is a `Name`, an `Attribute` of names, a `Boolean`, `Nothing` or a `TuplePattern`.
+    ``arguments`` is None if the pattern has no parentheses; the fields are then ignored.
     """
 
-    member: Expr | None
+    member: Expr | TuplePattern | None
     arguments: tuple[PatternArgument, ...] | None
     alias: Name | None
 
@@ -361,9 +422,10 @@ class Assign(Node):
 
 
 @dataclass(frozen=True, slots=True)
-class Let(Named):
-    """``let y = e``."""
+class Let(Node):
+    """``let y = e`` or ``let (x, y) = e``."""
 
+    target: Target
     value: Expr
 
 

@@ -311,7 +311,7 @@ def _assigned(slip: Slip) -> Problem | None:
 
 
 def _exclamation(slip: Slip) -> Problem | None:
-    if slip.unexpected.kind == "!" and "(" in slip.expected:
+    if slip.unexpected.kind == "!" and INTEGER in slip.expected:
         note = (None, "x! is the value of an option x that is not none")
         return slip.problem("F111", 'there is no "!" before a value; write "not"', note)
     return None
@@ -325,18 +325,21 @@ def _chained(slip: Slip) -> Problem | None:
 
 
 def _not_operand(slip: Slip) -> Problem | None:
-    if slip.unexpected.text == "not" and "(" in slip.expected and slip.unexpected.kind == NAME:
+    if slip.unexpected.text == "not" and INTEGER in slip.expected and slip.unexpected.kind == NAME:
         return slip.problem("F101", '"not" needs parentheses here: (not ...)')
     return None
 
 
 def _tuple(slip: Slip) -> Problem | None:
-    if slip.unexpected.kind == "," and ")" in slip.expected and "," not in slip.expected:
-        note: Note = (None, "several values together are a record")
-        if "assert" in slip.symbols:
-            note = (None, 'the form is: assert e, "why"')
-        return slip.problem("F101", 'expected ")", found ","', note)
-    return None
+    """Recognizes `(a,)`, and `()` that is not a call."""
+    inside = slip.inside
+    if slip.unexpected.kind != ")" or not inside or inside[0].kind != "(":
+        return None
+    before = slip.near(-2).kind
+    empty = len(inside) == 1 and before not in (NAME, ")", "]", "!")
+    if not (empty or slip.near(-1).kind == ",") or not slip.expected & {INTEGER, NAME}:
+        return None
+    return slip.problem("F101", "a tuple has at least two components, as in (a, b)")
 
 
 def _braces(slip: Slip) -> Problem | None:
@@ -363,7 +366,7 @@ def _fraction(slip: Slip) -> Problem | None:
 def _text(slip: Slip) -> Problem | None:
     if slip.unexpected.kind == DOCSTRING:
         return late_docstring(slip.source, slip.unexpected)
-    if slip.unexpected.kind == STRING and "(" in slip.expected:
+    if slip.unexpected.kind == STRING and INTEGER in slip.expected:
         if slip.near(-1).kind == "(" and slip.near(-2).text in vocabulary.PRINTS:
             return slip.problem("F111", vocabulary.PRINTING, at=slip.near(-2))
         message = 'a text is not a value; it is only allowed in assert e, "why"'
@@ -375,7 +378,7 @@ def _text(slip: Slip) -> Problem | None:
 
 
 def _pattern(slip: Slip) -> Problem | None:
-    if not ({"==", NAME} <= slip.expected and "(" not in slip.expected and slip.unexpected.text):
+    if not ({"==", NAME} <= slip.expected - {INTEGER} and slip.unexpected.text):
         if (
             slip.unexpected.kind == "("
             and slip.expected <= {")", ","}
@@ -474,7 +477,7 @@ def _reserved(slip: Slip) -> Problem | None:
     unexpected = slip.unexpected
     if unexpected.kind != NAME or unexpected.text not in reserved() or NAME not in slip.expected:
         return None
-    if "(" in slip.expected or slip.begins_line():
+    if INTEGER in slip.expected or slip.begins_line():
         return None
     return slip.problem("F115", f'"{unexpected.text}" is a reserved word, so it cannot be a name')
 

@@ -265,13 +265,14 @@ PREFIXES = {
 }  # fmt: skip
 """Words that other notations use before an operand, with advice."""
 
-_SEQUENCE = "a sequence is written [a, b], and the empty one []"
+_ANGLES = "a sequence is written [a, b], the empty one [], and a tuple (a, b)"
+_TIMES = "the type of tuples with components of types P and Q is (P, Q)"
 FOREIGN_SIGNS = {
     ":=": 'write "="', "~>": 'write "leads to"',
     "&&": 'write "and"', "||": 'write "or"', "=>": 'write "implies"',
     "->": 'a result type follows a colon; between conditions, write "implies"',
     "<=>": 'write "iff"', "<>": 'write "!="', "===": 'write "=="', "/": 'write "//"',
-    "<<": _SEQUENCE, ">>": _SEQUENCE,
+    "<<": _ANGLES, ">>": _ANGLES,
     "**": "write the product", "...": 'write ".." for a range',
     "/\\": 'write "and"', "\\/": 'write "or"',
     "\\in": 'write "in"', "\\notin": 'write "not in"', "\\A": 'write "forall"',
@@ -279,7 +280,7 @@ FOREIGN_SIGNS = {
     "\\subseteq": _SUBSET, "\\subset": 'write "<"', "⊆": _SUBSET, "⊂": 'write "<"',
     "\\land": 'write "and"', "\\lor": 'write "or"', "\\lnot": 'write "not"', "\\neg": 'write "not"',
     "\\leq": 'write "<="', "\\geq": 'write ">="', "\\neq": 'write "!="', "\\equiv": 'write "iff"',
-    "\\o": 'write "+"', "\\X": 'several values together are a record',
+    "\\o": 'write "+"', "\\X": _TIMES, "\\times": _TIMES,
     "\\intersect": 'write "&"', "\\div": 'write "//"',
     "\\": "a line may be broken inside brackets and next to an operator",
     "~": 'write "not"', "^": "there are no powers", "@": "this sign has no meaning",
@@ -287,8 +288,8 @@ FOREIGN_SIGNS = {
     "¬": 'write "not"', "∀": 'write "forall"', "∃": 'write "exists"', "∈": 'write "in"',
     "∉": 'write "not in"', "≤": 'write "<="', "≥": 'write ">="', "≠": 'write "!="',
     "⇒": 'write "implies"', "→": 'write "implies"', "⇔": 'write "iff"', "∪": 'write "|"',
-    "∩": 'write "&"', "×": 'write "*"', "−": 'write "-"', "–": 'write "-"', "…": 'write ".."',
-    "≔": 'write "="',
+    "∩": 'write "&"', "×": f'write "*"; {_TIMES}', "−": 'write "-"', "–": 'write "-"',
+    "…": 'write ".."', "≔": 'write "="',
 }  # fmt: skip
 """Signs of other notations, with advice."""
 

@@ -14,7 +14,7 @@ from fencepost.checker.native.codegen.order import Gaps
 from fencepost.checker.native.codegen.values import Interval, Universe, V, Val
 from fencepost.checker.request import Unsupported
 from fencepost.spec.core.ir import SetOperator
-from fencepost.spec.core.type_relations import join
+from fencepost.spec.core.type_relations import component_pairs, join
 from fencepost.spec.core.types import (
     Bag,
     Int,
@@ -344,6 +344,12 @@ class Collections(Gaps):
         assert isinstance(value, Val)
         if isinstance(target, Option):
             return self._converted_option(value, target)
+        if pairs := component_pairs(value.type, target):
+            parts = [
+                self.converted(self.part(value, 0, index), kind)
+                for index, (_, kind) in enumerate(pairs)
+            ]
+            return self.built(target, 0, parts)
         if isinstance(target, Map):
             source = value
             return self.mapped(

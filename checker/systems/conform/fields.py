@@ -194,6 +194,11 @@ def _value(kind: Type, value: Json) -> Value:
                 hint = suggestion(value, members) if isinstance(value, str) else ""
                 raise Unread(f"a member of {name} is required here{hint}")
             return members.index(value)
+        case Record(fields=fields) if kind.is_tuple:
+            parts = _listed(value)
+            if len(parts) != len(fields):
+                raise Unread(f"a list of {len(fields)} values is required here")
+            return tuple(_value(f.type, part) for f, part in zip(fields, parts, strict=True))
         case Record(name=name, fields=fields):
             record = _object(value, name, [f.name for f in fields])
             missing = [
@@ -216,6 +221,7 @@ def _value(kind: Type, value: Json) -> Value:
 
 IN_LINE = json_notation(
     scalar=lambda value: value,
+    tuple_=lambda items: items,
     some=lambda content, _: content,
     none=None,
     elements=lambda _, items: items,

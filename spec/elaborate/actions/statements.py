@@ -29,6 +29,7 @@ from fencepost.spec.elaborate.values.calls import bound_arguments, entered
 from fencepost.spec.elaborate.values.collections import drawn, elements
 from fencepost.spec.elaborate.values.functions import METHODS
 from fencepost.spec.elaborate.values.matches import bound_subject, matched_cases
+from fencepost.spec.elaborate.values.patterns import bind
 from fencepost.spec.elaborate.values.roles import member, through
 from fencepost.spec.records import replace
 from fencepost.spec.syntax import nodes as syntax
@@ -182,14 +183,14 @@ def _assert(context: Context, node: syntax.Assert) -> ir.Statement | None:
 def _let(context: Context, node: syntax.Let) -> Result:
     operand = context.expression(node.value)
     if operand is None:
-        return None, context.bind(node.name, None)
+        return None, bind(context, node.target, None)
     expr = operand.expr
     if isinstance(expr, ir.Literal | ir.Local):
         # The value cannot change, so the name is an alias.
-        return None, context.bind(node.name, Operand(expr, operand.ghost))
+        return None, bind(context, node.target, Operand(expr, operand.ghost))
     slot = context.work.slot()
-    local = ir.Local(expr.type, slot, span=node.name.span)
-    inner = bound_to(context.bind(node.name, Operand(local, operand.ghost)), local, expr)
+    local = ir.Local(expr.type, slot, span=node.target.span)
+    inner = bound_to(bind(context, node.target, Operand(local, operand.ghost)), local, expr)
     return lambda rest: ir.Bind(slot, expr, rest, span=node.span), inner
 
 
@@ -211,7 +212,7 @@ def pick(
     test_expr = test.expr if test else None
 
     def opening(rest: ir.Statement) -> ir.Statement:
-        return ir.Pick(slot, domain.expr, test_expr, guard, binder.name.text, rest, span=span)
+        return ir.Pick(slot, domain.expr, test_expr, guard, binder.label, rest, span=span)
 
     return opening, inner
 

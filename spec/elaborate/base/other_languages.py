@@ -40,6 +40,7 @@ INSTEAD = {
     "subseq": "a part of a sequence is q[i..j], q[i..] or q[..j]",
     "concat": "write q + r",
     "append": "q.append(e) is a statement", "add": "s.add(e) is a statement",
+    "fst": "the first component of a tuple is t.1", "snd": "the second component is t.2",
     "assume": "assume is a declaration, written before its condition",
 }  # fmt: skip
 """Advice for functions of other languages that have no equivalent function here."""
@@ -58,7 +59,7 @@ TYPES = {
     "float": "all numbers are integers", "double": "all numbers are integers",
     "real": "all numbers are integers",
     "string": "list the texts as members of an enum", "str": "list the texts as members of an enum",
-    "tuple": "declare a record", "struct": "declare a record",
+    "tuple": "write (P, Q)", "pair": "write (P, Q)", "struct": "declare a record",
 }  # fmt: skip
 """Advice for types of other languages, by name in lower case."""
 

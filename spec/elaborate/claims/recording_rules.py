@@ -28,7 +28,7 @@ from fencepost.spec.elaborate.values import channels
 from fencepost.spec.elaborate.values.boolean import truth
 from fencepost.spec.elaborate.values.collections import drawn, elements
 from fencepost.spec.elaborate.values.enabled import action_of, arguments_of, instance_named
-from fencepost.spec.elaborate.values.patterns import matched
+from fencepost.spec.elaborate.values.patterns import bind, matched
 from fencepost.spec.elaborate.values.roles import denoted
 from fencepost.spec.records import replace
 from fencepost.spec.syntax import nodes as syntax
@@ -331,8 +331,8 @@ def _head(context: Context, entity: ActionEntity) -> tuple[Context, tuple[tuple[
     binders = () if entity.decl.choices is None else entity.decl.choices.binders
     for binder, kind in zip(binders, entity.parameters or (), strict=False):
         slot = work.slot()
-        choices.append((binder.name.text, slot))
-        inside = inside.bind(binder.name, Operand(ir.Local(kind, slot)))
+        choices.append((binder.label, slot))
+        inside = bind(inside, binder.target, Operand(ir.Local(kind, slot)))
     receive = entity.decl.receive
     if receive is not None:
         source = channels.line(inside, receive.channel)

@@ -123,7 +123,7 @@ class _Steps:
         good, process = instance_named(self.context, entity, written)
         decl = entity.decl
         binders = () if decl.choices is None else decl.choices.binders
-        names = [binder.name.text for binder in binders]
+        names = [binder.label for binder in binders]
         names += [] if decl.receive is None else ["the message"]
         picks = self._head(entity.index)
         if picks is None or not good:
@@ -408,6 +408,6 @@ def _bare_variant(node: syntax.Expr, kind: Type) -> str | None:
     )
 
 
-def _last_name(node: syntax.Expr) -> str:
+def _last_name(node: syntax.Node) -> str:
     name = node.name if isinstance(node, syntax.Attribute) else node
     return name.text if isinstance(name, syntax.Name) else ""

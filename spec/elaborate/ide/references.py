@@ -417,9 +417,6 @@ _NAMED: Mapping[type[syntax.Node], Kind] = {
     syntax.RefinementDecl: "property",
     syntax.CheckDecl: "check",
     syntax.ScenarioDecl: "scenario",
-    syntax.Binder: "local",
-    syntax.Let: "local",
-    syntax.LetIn: "local",
     syntax.Bind: "local",
 }
 """The kind of the name that a node declares as its ``name``."""
@@ -450,7 +447,11 @@ def declared_names(node: object) -> Iterator[tuple[syntax.Name, Kind]]:
                 yield alias, "local"
         case syntax.Choices(binders=binders):
             for binder in binders:
-                yield binder.name, "parameter"
+                for name in syntax.names_of(binder.target):
+                    yield name, "parameter"
+        case syntax.Binder(target=target) | syntax.Let(target=target) | syntax.LetIn(target=target):
+            for name in syntax.names_of(target):
+                yield name, "local"
         case syntax.Import(names=None):
             yield node.alias or node.module[-1], "module"
         case syntax.Pattern(alias=syntax.Name() as name):

@@ -103,7 +103,7 @@ def locals_of(path: tuple[syntax.Node, ...]) -> Iterator[syntax.Name]:
         # The binders of a comprehension are written after its element.
         all_visible = isinstance(node, syntax.Comprehension)
         if isinstance(node, syntax.LetIn) and inner is node.body:
-            yield node.name
+            yield from syntax.names_of(node.target)
         for part in children(node):
             if part is inner and not all_visible:
                 break

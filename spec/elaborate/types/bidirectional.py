@@ -55,6 +55,8 @@ def need(context: Context, node: syntax.Expr) -> Need:
             # open.
             inside = min(need(context, element) for element in elements)
             return max(inside, Need.TASTE if node.brackets == "[]" else Need.NOTHING)
+        case syntax.Tuple(parts):
+            return max(need(context, part) for part in parts)
         case syntax.Map(entries=entries):
             # The expected type may add keys that are not written.
             keys = min(need(context, entry.key) for entry in entries)
@@ -67,10 +69,9 @@ def need(context: Context, node: syntax.Expr) -> Need:
             return need(context, function) if _is_member(context, function) else Need.NOTHING
         case syntax.Conditional(then=then, otherwise=otherwise):
             return min(need(context, then), need(context, otherwise))
-        case syntax.LetIn(name=name, body=body):
-            # The type of the bound name does not depend on the context.
-            local = LocalName(None, name.span)
-            return need(replace(context, locals={**context.locals, name.text: local}), body)
+        case syntax.LetIn(target=target, body=body):
+            # The types of the bound names do not depend on the context.
+            return _need_inside(context, target, body)
         case syntax.MatchValue(cases=cases):
             return min(_need_of_case(context, case) for case in cases)
         case _:
@@ -81,10 +82,15 @@ def _need_of_case(context: Context, case: syntax.ValueCase) -> Need:
     """Returns the need of the value of ``case``. The types of the names in a pattern do not depend
     on the expected type.
     """
-    names = [part.name for part in case.pattern.arguments or () if isinstance(part, syntax.Bind)]
-    names += [] if case.pattern.alias is None else [case.pattern.alias]
-    bound = {name.text: LocalName(None, name.span) for name in names}
-    return need(replace(context, locals={**context.locals, **bound}), case.value)
+    return _need_inside(context, case.pattern, case.value)
+
+
+def _need_inside(
+    context: Context, target: syntax.Target | syntax.Pattern, body: syntax.Expr
+) -> Need:
+    """Returns the need of ``body``, where ``target`` binds names."""
+    names = {name.text: LocalName(None, name.span) for name in syntax.names_of(target)}
+    return need(replace(context, locals={**context.locals, **names}), body)
 
 
 def _is_member(context: Context, name: syntax.Name) -> bool:

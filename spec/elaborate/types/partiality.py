@@ -13,7 +13,7 @@ from fencepost.spec.core import ir
 from fencepost.spec.core.operators import Operator
 from fencepost.spec.core.size_limits import most
 from fencepost.spec.core.spelling import show
-from fencepost.spec.core.type_relations import join, same_shape, within
+from fencepost.spec.core.type_relations import component_pairs, join, same_shape, within
 from fencepost.spec.core.types import (
     INT64_HIGH,
     INT64_LOW,
@@ -130,6 +130,16 @@ def coerced(
         return Operand(some, inner.ghost)
     if expr.type == target:
         return operand
+    if isinstance(expr, ir.MakeRecord) and (pairs := component_pairs(expr.type, target)):
+        # Each component is checked by itself, so that messages point to it.
+        parts: list[ir.Expr] = []
+        for number, (part, (_, kind)) in enumerate(zip(expr.fields, pairs, strict=True), 1):
+            name = f"component {number} of {holder}" if holder else ""
+            made = coerced(context, Operand(part), kind, part.span or span, name, *notes)
+            parts += [] if made is None else [made.expr]
+        if len(parts) < len(pairs):
+            return None
+        return Operand(ir.MakeRecord(target, tuple(parts), span=expr.span), operand.ghost)
     holds = (
         f"{holder} holds {describe(target)}" if holder else f"{describe(target)} is required here"
     )
@@ -245,6 +255,10 @@ def widened(operand: Operand, target: Type) -> Operand:
         return Operand(some, operand.ghost)
     if isinstance(expr, ir.Literal):
         return Operand(ir.Literal(target, expr.value, span=expr.span), operand.ghost)
+    if isinstance(expr, ir.MakeRecord):
+        pairs = zip(expr.fields, component_pairs(expr.type, target), strict=True)
+        parts = tuple(widened(Operand(part), kind).expr for part, (_, kind) in pairs)
+        return Operand(ir.MakeRecord(target, parts, span=expr.span), operand.ghost)
     return Operand(ir.Convert(target, expr, span=expr.span), operand.ghost)
 
 

@@ -28,6 +28,7 @@ from fencepost.spec.core.types import (
     cardinality,
     describe,
     has_ghost,
+    tuple_type,
 )
 from fencepost.spec.elaborate.base.built_in import TYPE_WORDS
 from fencepost.spec.elaborate.base.context import Context, Elaboration, Position, Reported, twice
@@ -73,12 +74,39 @@ def resolve(context: Context, node: syntax.Expr) -> Type | None:
             if isinstance(inner, Option):
                 return context.report("F305", node.span, f"{describe(inner)} is already an option")
             return None if inner is None else bounded(context, Option(inner), node.span)
+        case syntax.Tuple(parts):
+            kinds = [resolve(context, part) for part in parts]
+            resolved = [kind for kind in kinds if kind is not None]
+            if len(resolved) < len(kinds):
+                return None
+            return bounded(context, tuple_type(resolved), node.span)
         case syntax.Index(syntax.Name(text=text), arguments) if text in (*_APPLIED, "int"):
             return _applied(context, text, arguments, node.span)
         case syntax.Index(syntax.Name() as name) if context.find(name.text) is None:
             return _named(context, name)
         case _:
             return _not_a_type(context, node, None)
+
+
+def denotes_type(context: Context, node: syntax.Expr) -> bool:
+    """Returns whether ``node`` can only be a type, so that a tuple of such nodes is a type too."""
+    match node:
+        case syntax.Name(text=text) | syntax.Index(base=syntax.Name(text=text)) if (
+            text in TYPE_WORDS and context.find(text) is None
+        ):
+            return text not in context.locals
+        case syntax.Name(text=text):
+            return text not in context.locals and isinstance(context.find(text), TypeEntity)
+        case syntax.Attribute(syntax.Name(text=text), syntax.Name(text=member)):
+            module = None if text in context.locals else context.find(text)
+            names = module.instance.names if isinstance(module, ModuleEntity) else {}
+            return isinstance(names.get(member), TypeEntity)
+        case syntax.Range() | syntax.Optional():
+            return True
+        case syntax.Tuple(parts):
+            return all(denotes_type(context, part) for part in parts)
+        case _:
+            return False
 
 
 def _not_a_type(context: Context, node: syntax.Expr, entity: Entity | None) -> Reported:

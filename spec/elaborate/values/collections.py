@@ -30,6 +30,7 @@ from fencepost.spec.elaborate.types.bidirectional import alternatives
 from fencepost.spec.elaborate.types.narrowing import bound_to, when
 from fencepost.spec.elaborate.types.partiality import bound_all, coerced, content, settled, widened
 from fencepost.spec.elaborate.values.boolean import truth
+from fencepost.spec.elaborate.values.patterns import bind
 from fencepost.spec.records import dataclass
 from fencepost.spec.syntax import nodes as syntax
 from fencepost.spec.text.problem import listing
@@ -241,15 +242,16 @@ class _Generator:
 def drawn(
     context: Context, binder: syntax.Binder, domain: Operand | None, ghost: Ghost | None = None
 ) -> tuple[int, Context]:
-    """Returns a slot for the elements of ``domain``, and the context with the name of the binder
-    bound to it. If the domain is wrong, the name is bound to nothing.
+    """Returns a slot for the elements of ``domain``, and the context with the names of the binder
+    bound to it. If the domain is wrong, the names are bound to nothing.
     """
     slot = context.work.slot()
     kind = element_of(domain.type) if domain else None
     if domain is None or kind is None:
-        return slot, context.bind(binder.name, None)
-    local = ir.Local(kind, slot, span=binder.name.span)
-    return slot, bound_to(context.bind(binder.name, Operand(local, ghost)), local, domain.expr)
+        return slot, bind(context, binder.target, None)
+    local = ir.Local(kind, slot, span=binder.target.span)
+    inner = bind(context, binder.target, Operand(local, ghost))
+    return slot, bound_to(inner, local, domain.expr)
 
 
 def _bound(
@@ -264,7 +266,7 @@ def _bound(
         domain = elements(context, binder.domain)
         slot, context = drawn(context, binder, domain, None if domain is None else domain.ghost)
         if domain is not None:
-            generators.append(_Generator(domain, slot, binder.name.text))
+            generators.append(_Generator(domain, slot, binder.label))
     return generators, context
 
 

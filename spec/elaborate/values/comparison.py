@@ -5,8 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from fencepost.spec.core import ir
-from fencepost.spec.core.type_relations import element_of, join, same_shape, set_type
-from fencepost.spec.core.types import Integer, Option, Set, Union, describe
+from fencepost.spec.core.type_relations import (
+    component_pairs,
+    element_of,
+    join,
+    same_shape,
+    set_type,
+    within,
+)
+from fencepost.spec.core.types import Integer, Option, Set, Type, Union, describe
 from fencepost.spec.elaborate.base.context import Context, first_ghost
 from fencepost.spec.elaborate.base.ghosts import comparing
 from fencepost.spec.elaborate.base.symbols import Operand
@@ -153,7 +160,25 @@ def contains(context: Context, element: ir.Expr, collection: ir.Expr, span: Span
         values = [ir.Literal(inner, value, span=span) for value in collection.value]
         if 0 < len(values) <= FEW:
             return _one_of(context, element, values, span)
+    if element.type != inner and component_pairs(element.type, inner):
+        return bound_pair(
+            context, collection, element, lambda s, e: _converted_inside(s, e, inner, span)
+        )
     return settled(ir.Contains(collection, element, span=span), collection, element)
+
+
+def _converted_inside(collection: ir.Expr, element: ir.Expr, inner: Type, span: Span) -> ir.Expr:
+    """Builds the condition that ``element`` is a value of the type ``inner`` and occurs in a
+    collection of such values. This is faster than comparing it with every element.
+    """
+    converted = ir.Convert(inner, element, span=span)
+    inside = settled(ir.Contains(collection, converted, span=span), collection, element)
+    if within(element.type, inner):
+        return inside
+    fits = settled(ir.Fits(element, inner, span=span), element)
+    if isinstance(fits, ir.Literal):
+        return inside if fits.value else fits
+    return ir.And((fits, inside), span=span)
 
 
 def _between(context: Context, element: ir.Expr, ends: ir.Interval, span: Span) -> ir.Expr:

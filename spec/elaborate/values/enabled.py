@@ -179,8 +179,8 @@ def arguments_of(context: Context, entity: ActionEntity, call: syntax.Call) -> l
             continue
         if isinstance(kind, Option) and not isinstance(operand.type, Option):
             operand = widened(operand, Option(operand.type))
-        holds = f"{binder.name.text} of {name} is one of {describe(kind)}"
-        note = (binder.span, f'"{binder.name.text}" is declared here')
+        holds = f"{binder.label} of {name} is one of {describe(kind)}"
+        note = (binder.span, f'"{binder.label}" is declared here')
         if same_kind(context, operand.type, kind, argument.span, holds, note):
             operands.append(operand)
     return operands if len(operands) == len(binders) else None

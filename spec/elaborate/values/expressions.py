@@ -22,8 +22,10 @@ from fencepost.spec.elaborate.values import (
     formulas,
     matches,
     names,
+    tuples,
 )
 from fencepost.spec.elaborate.values.functions import FUNCTIONS
+from fencepost.spec.elaborate.values.patterns import bind
 from fencepost.spec.records import replace
 from fencepost.spec.syntax import nodes as syntax
 
@@ -106,6 +108,8 @@ def _expression(context: Context, node: syntax.Expr, expected: Type | None) -> O
             return matches.match_value(context, node, expected)
         case syntax.Collection():
             return collections.literal_collection(context, node, expected)
+        case syntax.Tuple():
+            return tuples.value(context, node, expected)
         case syntax.Map():
             return collections.literal_map(context, node, expected)
         case syntax.Comprehension():
@@ -190,14 +194,14 @@ def _let_in(context: Context, node: syntax.LetIn, expected: Type | None) -> Oper
     value = context.inner().expression(node.value)
     if value is None:
         if not open_ended(context, node.body):
-            context.bind(node.name, None).expression(node.body, expected)
+            bind(context, node.target, None).expression(node.body, expected)
         return None
     expr = value.expr
     if isinstance(expr, ir.Literal | ir.Local | ir.Variable):
         # Nothing changes while an expression is evaluated, so the name can be an alias.
-        return context.bind(node.name, value).expression(node.body, expected)
-    local = ir.Local(expr.type, context.work.slot(), span=node.name.span)
-    inner = bound_to(context.bind(node.name, Operand(local, value.ghost)), local, expr)
+        return bind(context, node.target, value).expression(node.body, expected)
+    local = ir.Local(expr.type, context.work.slot(), span=node.target.span)
+    inner = bound_to(bind(context, node.target, Operand(local, value.ghost)), local, expr)
     body = inner.expression(node.body, expected)
     if body is None:
         return None

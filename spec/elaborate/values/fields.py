@@ -85,7 +85,9 @@ def part_of(context: Context, node: syntax.Part) -> Operand | None:
 
 def no_index(context: Context, kind: Type, span: Span) -> Reported:
     """Reports that a value of type ``kind`` cannot be indexed (F313)."""
-    return context.mismatch("F313", span, "only a sequence or map can be indexed", kind)
+    is_tuple = isinstance(kind, Record) and kind.is_tuple
+    hint = "; the first component of a tuple t is t.1" if is_tuple else ""
+    return context.mismatch("F313", span, "only a sequence or map can be indexed", kind, hint)
 
 
 def field_of(context: Context, node: syntax.Attribute) -> Operand | None:
@@ -112,6 +114,10 @@ def field_index(context: Context, name: syntax.Name, kind: Type) -> int | None:
         context.part(name, kind, name.text)
         return names.index(name.text)
     hint = "; `!` unwraps an option" if isinstance(kind, Option) else ""
+    if isinstance(kind, Record) and kind.is_tuple:
+        last = f".1 to .{len(names)}" if len(names) > 2 else ".1 and .2"
+        message = f'{describe(kind)} has no component "{name.text}"; its components are {last}'
+        return context.report("F314", name.span, message)
     if names:
         hint = suggestion_or_all(name.text, names)
     message = f'{describe(kind)} has no field "{name.text}"{hint}'

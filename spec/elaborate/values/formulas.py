@@ -147,7 +147,7 @@ class Formulas:
                 domain = None
             slot, inner = drawn(inner, binder, domain)
             if domain is not None and kind is not None:
-                bound.append((slot, binder.name.text, kind, domain.expr, binder.domain.span))
+                bound.append((slot, binder.label, kind, domain.expr, binder.domain.span))
                 context.work.quantified.append(domain.expr)
         body = self._form(inner, restricted(node))
         if body is None or len(bound) < len(node.binders):
@@ -260,7 +260,7 @@ def _is_constant(context: Context, domain: Operand, binder: syntax.Binder) -> bo
                 why = "depends on a symbolic constant"
             case _:
                 continue
-        name = binder.name.text
+        name = binder.label
         context.report(
             "F831",
             binder.domain.span,

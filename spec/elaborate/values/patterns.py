@@ -48,10 +48,19 @@ def matched(context: Context, pattern: syntax.Pattern, subject: Operand | None) 
     return match, context
 
 
-def _broken(context: Context, pattern: syntax.Pattern) -> Matched:
-    for argument in pattern.arguments or ():
-        if isinstance(argument, syntax.Bind):
-            context = context.bind(argument.name, None)
+def bind(context: Context, target: syntax.Target, operand: Operand | None) -> Context:
+    """Returns ``context`` with the names of ``target`` bound to ``operand``, a local or a value
+    that does not change, or to its components.
+    """
+    if isinstance(target, syntax.Name):
+        return context.bind(target, operand)
+    return _tuple(context, target, operand)[1]
+
+
+def _broken(context: Context, pattern: syntax.Pattern | syntax.TuplePattern) -> Matched:
+    arguments = syntax.TuplePattern(pattern.arguments or (), span=pattern.span)
+    for name in syntax.names_of(arguments):
+        context = context.bind(name, None)
     return None, context
 
 
@@ -64,6 +73,8 @@ def _matched(context: Context, pattern: syntax.Pattern, subject: Operand | None)
         return Match(None, None, None, True), context
     if isinstance(member, syntax.Nothing | syntax.Boolean):
         return _constant(context, pattern, subject, member), context
+    if isinstance(member, syntax.TuplePattern):
+        return _tuple(context, member, subject)
     if isinstance(kind, Record):
         return _record(context, pattern, subject, kind)
     tag = member_of(context, member, kind)
@@ -126,10 +137,29 @@ def _record(context: Context, pattern: syntax.Pattern, subject: Operand, kind: R
     return _arguments(context, base, pattern, kind, kind.name, kind.fields, parts)
 
 
+def _tuple(context: Context, pattern: syntax.TuplePattern, subject: Operand | None) -> Matched:
+    """Matches ``pattern`` against a tuple."""
+    if subject is None:
+        return _broken(context, pattern)
+    kind = subject.type
+    if not isinstance(kind, Record) or not kind.is_tuple:
+        context.mismatch("F302", pattern.span, "this pattern takes a tuple", kind)
+        return _broken(context, pattern)
+    parts = [
+        Operand(
+            settled(ir.GetField(field.type, subject.expr, index, span=pattern.span), subject.expr),
+            subject.ghost,
+        )
+        for index, field in enumerate(kind.fields)
+    ]
+    base = Match(None, subject.ghost, None, True)
+    return _arguments(context, base, pattern, kind, describe(kind), kind.fields, parts)
+
+
 def _arguments(
     context: Context,
     base: Match,
-    pattern: syntax.Pattern,
+    pattern: syntax.Pattern | syntax.TuplePattern,
     kind: Type,
     name: str,
     fields: tuple[Field, ...],
@@ -160,6 +190,14 @@ def _arguments(
                 context = context.bind(bound, operand, advice)
             case syntax.Ignore():
                 pass
+            case syntax.TuplePattern():
+                inner, context = _tuple(context, argument, Operand(part.expr, own))
+                if inner is None:
+                    good = False
+                    continue
+                certain = certain and inner.certain
+                tests += [] if inner.test is None else [inner.test]
+                ghost = ghost or inner.ghost
             case syntax.Equals(value=value):
                 test = _equals(context, Operand(part.expr, own), field.type, value)
                 certain = False
