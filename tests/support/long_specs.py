@@ -40,6 +40,12 @@ LISTS = {
     "arguments of a module": "import m with @(C% = true@, @)\n",
     "arguments of a pattern": "union U: V(@(f%: bool@, @)), W\nvar u: U = W\n"
     "action a:\n    match u:\n        case V(@(a%@, @)): x = 0\n        case W: x = 0\n",
+    "components of a tuple": "invariant P: (@(x@, @)) == (@(x@, @))\n",
+    "names of components": "invariant P: let (@(v%@, @)) = (@(x@, @)): v0 == x\n",
+    "names of inner components": "invariant P:\n"
+    "    let (w, (@(v%@, @))) = (x, (@(x@, @)))\n    v0 == w\n",
+    "components of a pattern": "action a:\n    match (@(x@, @)):\n"
+    "        case (@(v%@, @)): x = 0\n",
     "elements of a set": "invariant P: x in {@(%@, @)}\n",
     "elements of a sequence": "invariant P: len([@(x@, @)]) > 0\n",
     "entries of a map": "invariant P: [@(%: x@, @)][0] == x\n",
@@ -128,6 +134,12 @@ LISTS = {
 
 NESTS = {
     "brackets": "invariant P: @((@@)true@()@@)\n",
+    "tuples": "invariant P: @((@@)x@(, x)@@) == @((@@)x@(, x)@@)\n",
+    "components of components": "var t: @((0..1, @@)0..1@()@@) = @((0, @@)0@()@@)\n"
+    "invariant P: t@(.2@@) == 0\n",
+    "names of tuples": "invariant P: let @((w%, @@)v@()@@) = @((x, @@)x@()@@): v == x\n",
+    "patterns of tuples": "action a:\n    match @((x, @@)x@()@@):\n"
+    "        case @((w%, @@)v@()@@): x = 0\n",
     "sets": "invariant P: @({@@)0@(}@@) != {}\n",
     "sequences": "invariant P: @([@@)0@(]@@) != []\n",
     "maps": "invariant P: @([0: @@)true@(][0]@@)\n",
@@ -194,7 +206,8 @@ _TEMPORAL = (
     "chain of *", "indexes", "any indexes", "calls of calls", "fields", "unwraps",
     "parts to the end", "parts from the start",
     "comparisons in comparisons", "not in", "members of members", "members that are not members",
-    "ranges of ranges", "with of with",
+    "ranges of ranges", "with of with", "components of a tuple", "tuples",
+    "components of components",
 )  # fmt: skip
 """Rows about expressions that also exist in formulas, where separate rules apply."""
 
