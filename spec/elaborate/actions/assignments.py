@@ -31,7 +31,7 @@ from fencepost.spec.elaborate.types.partiality import (
 )
 from fencepost.spec.elaborate.types.type_expressions import module_member
 from fencepost.spec.elaborate.values import arithmetic
-from fencepost.spec.elaborate.values.fields import field_index, no_index
+from fencepost.spec.elaborate.values.fields import field_index, key_notes, no_index
 from fencepost.spec.elaborate.values.functions import Target, methods_of
 from fencepost.spec.elaborate.values.roles import member, through
 from fencepost.spec.elaborate.values.sequences import is_index
@@ -165,6 +165,8 @@ def place(context: Context, node: syntax.Expr) -> Place | None:
             return _part(context, node.span)
         case _:
             message = "only a variable, or a field or element of one, can be assigned"
+            if isinstance(node, syntax.Tuple):
+                message += "; name the components first: let (a, b) = e"
             return context.report("F401", node.span, message)
 
 
@@ -314,7 +316,8 @@ def _part(context: Context, span: Span) -> Reported:
 def _into(context: Context, outer: Place, operand: Operand, written: syntax.Expr) -> Place | None:
     kind = outer.type
     if isinstance(kind, Map):
-        converted = coerced(context, operand, kind.key, written.span, "the key", outer.note)
+        notes = (outer.note, *key_notes(kind.key, operand.type))
+        converted = coerced(context, operand, kind.key, written.span, "the key", *notes)
         if converted is None:
             return None
         operand = converted

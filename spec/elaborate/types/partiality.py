@@ -135,8 +135,8 @@ def coerced(
         parts: list[ir.Expr] = []
         for number, (part, (_, kind)) in enumerate(zip(expr.fields, pairs, strict=True), 1):
             name = f"component {number} of {holder}" if holder else ""
-            made = coerced(context, Operand(part), kind, part.span or span, name, *notes)
-            parts += [] if made is None else [made.expr]
+            converted = coerced(context, Operand(part), kind, part.span or span, name, *notes)
+            parts += [] if converted is None else [converted.expr]
         if len(parts) < len(pairs):
             return None
         return Operand(ir.MakeRecord(target, tuple(parts), span=expr.span), operand.ghost)

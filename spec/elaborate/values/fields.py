@@ -30,7 +30,7 @@ from fencepost.spec.elaborate.types.partiality import (
 from fencepost.spec.elaborate.types.type_expressions import declaration
 from fencepost.spec.elaborate.values.sequences import is_index, part
 from fencepost.spec.syntax import nodes as syntax
-from fencepost.spec.text.problem import listing, suggestion, suggestion_or_all
+from fencepost.spec.text.problem import Note, listing, suggestion, suggestion_or_all
 from fencepost.spec.text.source import Span
 
 
@@ -62,7 +62,8 @@ def _index(
                 return None
             expr = element_at(context, base.expr, index.expr, span)
         case Map(key, value):
-            converted = coerced(context, index, key, written, "the key")
+            notes = key_notes(key, index.type)
+            converted = coerced(context, index, key, written, "the key", *notes)
             if converted is None:
                 return None
             expr = ir.Get(value, base.expr, converted.expr, span=span)
@@ -70,6 +71,14 @@ def _index(
         case other:
             return no_index(context, other, span)
     return Operand(expr, first_ghost(base, index))
+
+
+def key_notes(key: Type, kind: Type) -> tuple[Note, ...]:
+    """Returns the advice about a value of type ``kind`` in the position of a key of type ``key``,
+    which may be a tuple.
+    """
+    wrong = isinstance(key, Record) and key.is_tuple and not isinstance(kind, Record)
+    return ((None, "a tuple as a key has its own brackets: m[(a, b)]"),) if wrong else ()
 
 
 def part_of(context: Context, node: syntax.Part) -> Operand | None:

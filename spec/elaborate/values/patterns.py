@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fencepost.spec.core import ir
 from fencepost.spec.core.types import Bool, Field, Nominal, Option, Record, Type, Union, describe
-from fencepost.spec.elaborate.base.context import Context, first_ghost
+from fencepost.spec.elaborate.base.context import ANOTHER_NAME, Context, first_ghost
 from fencepost.spec.elaborate.base.ghosts import comparing, field_ghost
 from fencepost.spec.elaborate.base.symbols import Ghost, Operand
 from fencepost.spec.elaborate.types.members import member_of
@@ -54,7 +54,7 @@ def bind(context: Context, target: syntax.Target, operand: Operand | None) -> Co
     """
     if isinstance(target, syntax.Name):
         return context.bind(target, operand)
-    return _tuple(context, target, operand)[1]
+    return _tuple(context, target, operand, ANOTHER_NAME)[1]
 
 
 def _broken(context: Context, pattern: syntax.Pattern | syntax.TuplePattern) -> Matched:
@@ -137,13 +137,21 @@ def _record(context: Context, pattern: syntax.Pattern, subject: Operand, kind: R
     return _arguments(context, base, pattern, kind, kind.name, kind.fields, parts)
 
 
-def _tuple(context: Context, pattern: syntax.TuplePattern, subject: Operand | None) -> Matched:
-    """Matches ``pattern`` against a tuple."""
+def _tuple(
+    context: Context, pattern: syntax.TuplePattern, subject: Operand | None, advice: str = ""
+) -> Matched:
+    """Matches ``pattern`` against a tuple. ``advice`` is for a name that hides another one; the
+    default suggests a comparison.
+    """
     if subject is None:
         return _broken(context, pattern)
     kind = subject.type
     if not isinstance(kind, Record) or not kind.is_tuple:
         context.mismatch("F302", pattern.span, "this pattern takes a tuple", kind)
+        return _broken(context, pattern)
+    if len(pattern.arguments) != len(kind.fields):
+        numbers = f"{len(kind.fields)} components, and this pattern has {len(pattern.arguments)}"
+        context.report("F410", pattern.span, f"{describe(kind)} has {numbers}")
         return _broken(context, pattern)
     parts = [
         Operand(
@@ -153,7 +161,7 @@ def _tuple(context: Context, pattern: syntax.TuplePattern, subject: Operand | No
         for index, field in enumerate(kind.fields)
     ]
     base = Match(None, subject.ghost, None, True)
-    return _arguments(context, base, pattern, kind, describe(kind), kind.fields, parts)
+    return _arguments(context, base, pattern, kind, "", kind.fields, parts, advice)
 
 
 def _arguments(
@@ -164,6 +172,7 @@ def _arguments(
     name: str,
     fields: tuple[Field, ...],
     parts: list[Operand],
+    advice: str = "",
 ) -> Matched:
     if pattern.arguments is None:
         return base, context
@@ -186,12 +195,12 @@ def _arguments(
         match argument:
             case syntax.Bind(name=bound):
                 operand = Operand(replace(part.expr, span=bound.span), own)
-                advice = f"write =={bound.text} to compare the field, or choose another name"
-                context = context.bind(bound, operand, advice)
+                compared = f"write =={bound.text} to compare the field, or {ANOTHER_NAME}"
+                context = context.bind(bound, operand, advice or compared)
             case syntax.Ignore():
                 pass
             case syntax.TuplePattern():
-                inner, context = _tuple(context, argument, Operand(part.expr, own))
+                inner, context = _tuple(context, argument, Operand(part.expr, own), advice)
                 if inner is None:
                     good = False
                     continue

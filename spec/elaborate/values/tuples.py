@@ -40,5 +40,5 @@ def value(context: Context, node: syntax.Tuple, expected: Type | None) -> Operan
     kind = tuple_type([expr.type for expr in exprs])
     if bounded(context, kind, node.span) is None:
         return None
-    made = settled(ir.MakeRecord(kind, exprs, span=node.span), *exprs)
-    return Operand(made, first_ghost(*operands))
+    expr = settled(ir.MakeRecord(kind, exprs, span=node.span), *exprs)
+    return Operand(expr, first_ghost(*operands))
