@@ -34,10 +34,10 @@ ROWS: dict[str, int] = {
     "checker/web": 300,
     "spec": 200,
     "spec/core": 2_200,
-    "spec/elaborate": 10_200,
+    "spec/elaborate": 10_350,
     "spec/mutation": 500,
     "spec/semantics": 1_200,
-    "spec/syntax": 2_850,
+    "spec/syntax": 2_900,
     "spec/text": 400,
     "tests": 800,
     "tests/bench": 1_100,
@@ -48,9 +48,9 @@ ROWS: dict[str, int] = {
     "tests/naive": 1_250,
     "tests/random": 450,
     "tests/spark": 1_250,
-    "tests/spec": 4_200,
+    "tests/spec": 4_250,
     "tests/strategies": 3_200,
-    "tests/support": 6_350,
+    "tests/support": 6_400,
 }  # fmt: skip
 """The largest allowed number of code lines in the Python files of a folder and its subfolders."""
 

@@ -130,16 +130,9 @@ def coerced(
         return Operand(some, inner.ghost)
     if expr.type == target:
         return operand
-    if isinstance(expr, ir.MakeRecord) and (pairs := component_pairs(expr.type, target)):
-        # Each component is checked by itself, so that messages point to it.
-        parts: list[ir.Expr] = []
-        for number, (part, (_, kind)) in enumerate(zip(expr.fields, pairs, strict=True), 1):
-            name = f"component {number} of {holder}" if holder else ""
-            converted = coerced(context, Operand(part), kind, part.span or span, name, *notes)
-            parts += [] if converted is None else [converted.expr]
-        if len(parts) < len(pairs):
-            return None
-        return Operand(ir.MakeRecord(target, tuple(parts), span=expr.span), operand.ghost)
+    if isinstance(expr, ir.MakeRecord) and component_pairs(expr.type, target):
+        whole = _by_components(context, expr, target, span, holder, *notes)
+        return None if whole is None else Operand(whole, operand.ghost)
     holds = (
         f"{holder} holds {describe(target)}" if holder else f"{describe(target)} is required here"
     )
@@ -163,6 +156,21 @@ def coerced(
             return context.report("F701", span, f"{holds}, but this is {value}", *notes)
         return Operand(ir.Literal(target, expr.value, span=span), operand.ghost)
     return Operand(_fitted(context, expr, target, span, holds), operand.ghost)
+
+
+def _by_components(
+    context: Context, expr: ir.MakeRecord, target: Type, span: Span, holder: str, *notes: Note
+) -> ir.Expr | None:
+    """Converts each component of a tuple by itself, so that messages point to it."""
+    parts: list[ir.Expr] = []
+    pairs = zip(expr.fields, component_pairs(expr.type, target), strict=True)
+    for number, (part, (_, kind)) in enumerate(pairs, 1):
+        name = f"component {number} of {holder}" if holder else ""
+        operand = coerced(context, Operand(part), kind, part.span or span, name, *notes)
+        parts += [] if operand is None else [operand.expr]
+    if len(parts) < len(expr.fields):
+        return None
+    return ir.MakeRecord(target, tuple(parts), span=expr.span)
 
 
 def converted_value(
