@@ -126,9 +126,9 @@ def test_traces_of_other_tools() -> None:
         written(trace)
         == """\
   1  initial state
-     b = [1, x, none]
+     b = (1, x, none)
   2  step
-     b  [1, x, none] -> Int
+     b  (1, x, none) -> Int
      c  ? -> A(2)
   Steps 1 and 2 repeat forever.
 """
