@@ -1,8 +1,9 @@
 """Handles lines and indentation: splits a text into declarations, and generates layout tokens.
 
-An expression continues on the next line inside brackets, and next to an operator if the next line
-is indented deeper. Without the operator, such a line would be an error, unless it begins a block:
-so continuation lines have no other reading.
+A line continues on the next line inside brackets. If the next line is indented deeper, a line
+also continues next to an operator, after a comma or the sign of an assignment, and before a clause
+such as ``where``. Without this, such a line would be an error, unless it begins a block: so
+continuation lines have no other reading.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from fencepost.spec.syntax.tokens import (
     scan,
     word_set,
 )
-from fencepost.spec.syntax.vocabulary import JOINING
+from fencepost.spec.syntax.vocabulary import CHANGES, CLAUSES, JOINING
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +97,7 @@ _NEXT = re.compile(rf"(?:[ \t]*+(?:#[^\n]*+)?\r?\n)*+{_BEGIN.pattern}[^\r\n]*+")
 
 _CASE = re.compile(r"[ \t]*case[ \t]+\w")
 
+_DEF = re.compile(r"def(?!\w)")
 _OPENERS = word_set("= : when where")
 """Tokens after which a block may begin on the next line."""
 
@@ -139,7 +141,7 @@ def lines(text: str) -> list[Line]:
             if not whole or kind != "end" or seen <= continued:
                 continue
             if begin:
-                continued = _continuation(text, begin[1], end, seen)
+                continued = _continuation(text, begin, end, seen)
                 if continued >= 0:
                     continue
                 result.append(_line(text, begin, end, gaps))
@@ -148,23 +150,27 @@ def lines(text: str) -> list[Line]:
     return result
 
 
-def _continuation(text: str, indent: str, end: int, position: int) -> int:
+def _continuation(text: str, begin: re.Match[str], end: int, position: int) -> int:
     """Returns the start of the line after ``position`` if that line continues the one that ends at
-    ``end``, and -1 otherwise. ``indent`` is the indentation of the logical line.
+    ``end``, and -1 otherwise. ``begin`` matches the start of the logical line.
     """
     following = _NEXT.match(text, position)
-    if following is None or not _deeper(following[1], indent) or text[end - 1] == ":":
+    if following is None or not _deeper(following[1], begin[1]) or text[end - 1] == ":":
         return -1
     before = [token.text for token in scan(text[text.rfind("\n", 0, end) + 1 : end])]
     after = [token.text for token in scan(text[following.start(1) : following.end()])]
-    joined = _ends_with_operator(before) or (
-        before[-1] not in _OPENERS and _begins_with_operator(after)
-    )
+    if before[-1] == "=":
+        # The value of a def may be a block.
+        joined = not _DEF.match(text, begin.end(1))
+    else:
+        joined = _ends_with_operator(before) or (
+            before[-1] not in _OPENERS and (_begins_with_operator(after) or after[0] in CLAUSES)
+        )
     return following.start(1) if joined else -1
 
 
 def _ends_with_operator(texts: Sequence[str]) -> bool:
-    return texts[-1] in JOINING or texts[-2:] == ["leads", "to"]
+    return texts[-1] in JOINING | CHANGES | {","} or texts[-2:] == ["leads", "to"]
 
 
 def _begins_with_operator(texts: Sequence[str]) -> bool:

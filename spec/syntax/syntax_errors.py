@@ -465,11 +465,38 @@ def _then(slip: Slip) -> Problem | None:
     return None
 
 
-def _is_literal(slip: Slip) -> Problem | None:
-    if slip.unexpected.text in ("none", "true", "false") and "member_name" in slip.error.rules():
+def _is_member(slip: Slip) -> Problem | None:
+    """Recognizes mistakes after `is`."""
+    unexpected = slip.unexpected.text
+    if unexpected in ("none", "true", "false") and "member_name" in slip.error.rules():
         sign = "!=" if slip.near(-1).text == "not" else "=="
-        message = f'"is" asks for a member of a union; compare with "{sign} {slip.unexpected.text}"'
+        message = f'"is" asks for a member of a union; compare with "{sign} {unexpected}"'
         return slip.problem("F101", message)
+    texts = [token.text for token in slip.line]
+    if "is" not in texts:
+        return None
+    member = texts[len(texts) - texts[::-1].index("is") :]
+    if member[:1] == ["not"]:
+        member = member[1:]
+    named = bool(member) and all(part == "." or part.isidentifier() for part in member)
+    if (unexpected == "{" and not member) or (unexpected == "|" and named):
+        return slip.problem("F101", '"is" asks for a single member: write "e is A or e is B"')
+    if unexpected == "(" and named:
+        name = "".join(member)
+        notes: list[Note] = [
+            (None, f"read a field after the test: m is {name} and m.x > 0"),
+            (None, f"or bind it: match m: case {name}(x): x > 0; case _: false"),
+        ]
+        return slip.problem("F117", f'"is {name}" asks for the member, without fields', *notes)
+    return None
+
+
+def _binder(slip: Slip) -> Problem | None:
+    """Recognizes a variant in place of the name that a quantifier or loop binds."""
+    if slip.unexpected.kind == "(" and slip.expected == {"in"} and slip.near(-1).kind == NAME:
+        variant = slip.near(-1).text
+        note = (None, f"select the variant by a condition: forall m in S if m is {variant}: e")
+        return slip.problem("F117", 'expected a name before "in", found a pattern', note)
     return None
 
 
@@ -546,5 +573,6 @@ def _kind(allowed: Set[str]) -> str:
 _HINTS: tuple[Callable[[Slip], Problem | None], ...] = (
     _misaligned, *habits.HINTS, _value_cases, _strange, _brackets, _indentation, _colon,
     _equal_signs, _assigned, _exclamation, _chained, _tuple, _braces, _fraction, _text, _pattern,
-    _is_literal, _reserved, _else_if, _compound, _then, _not_operand, _misspelt, _foreign_word,
+    _is_member, _binder, _reserved, _else_if, _compound, _then, _not_operand, _misspelt,
+    _foreign_word,
 )  # fmt: skip

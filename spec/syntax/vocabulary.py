@@ -36,6 +36,8 @@ _TAILS = word_set(". [ ( ! ? with ;")
 
 JOINING = _OPERATORS | word_set("until then else")
 """Words and signs after which an expression may continue on the next line, as before them."""
+CLAUSES = word_set("where on from to with")
+"""Words before which a line may break."""
 CONTINUES = (JOINING | CHANGES | {"=", ","}) - {"is"}
 """Tokens that cannot end a line. After one of them, the next line was probably meant to continue
 the expression.

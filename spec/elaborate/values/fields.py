@@ -155,10 +155,11 @@ def _payload(
     if not possible <= holders.keys():
         variants = listing([kind.variants[tag].name for tag in holders])
         example = kind.variants[next(iter(holders))].name
+        others = listing([kind.variants[tag].name for tag in sorted(possible - holders.keys())])
         return context.report(
             "F315",
             node.span,
-            f'"{name}" is a field of {variants}, but this may be another variant here; test'
+            f'"{name}" is a field of {variants}, but this may be {others} here; test'
             f" `... is {example}` or `match` before",
             *declaration(context, kind),
         )

@@ -124,6 +124,13 @@ property P: a ~ leads to b
 property P:\n  a until ~ b\n  c implies ~ always d
 shows A when\n  -x < 1 ~ or not ~ a\n  b
 initially: forall a in S: a is B ~ iff a ~ is C
+action a(x in S) ~ where x > 1 ~ and y ~ on M(z) ~ from c ~ where z: skip
+action a:\n  pick x in S ~ where x\n  send a ~ with b: c ~ to d
+enum E: A, ~ B\nrecord R: a: T, ~ b: U\naction a:\n  assert x, ~ "why"
+action a:\n  x = ~ 1\n  let y = ~ a ~ + b\n  x += ~ y
+var x: T = ~ 1\nvar y: T in S ~ where y > 1
+refinement R: m ~ where x = ~ y
+def f: int = match m:\n  case A: a ~ + b\n  case B: c
 """
 """Texts in which ``~`` is a place where a line may break."""
 
@@ -142,6 +149,9 @@ invariant I: x is A and\ninvariant J: q
 invariant I: x is A\nand q
 invariant I: x\n  not q
 action a:\n  x = 1\n    -= 2
+action a:\n  x =\n  1
+action a:\n  send x\n  to c
+def f: int =\n  1\n    where x
 action a:\n  if a: x = 1\n    else: x = 2
 action a:\n  if a: x = 1\n    elif b: x = 2
 invariant I: x is A and\n  # remark
