@@ -170,8 +170,8 @@ def _refining(seed: int, folder: Path) -> Path:
 
 def _behaviour(seed: int) -> str:
     """Returns a random spec with a temporal property. The property does not use ``until``, which
-    TLC lacks, and the spec has no constraints, which TLC treats differently. Deadlock is not
-    checked.
+    TLC lacks. If the spec has a constraint and the property is not within it, the export refuses
+    the property. Deadlock is not checked.
     """
     depth = 3 if seed % 2 == 0 else 5
     text = behaviour_spec(Random(seed), until=False, depth=depth)
