@@ -439,7 +439,12 @@ class _Writer:
 
     def _properties(self) -> None:
         definitions: list[tuple[str, Expr, str]] = []
-        for number in sorted(self.searched.chosen.union(self.searched.constraints)):
+        constraints = self.searched.constraints
+        inside = conjoined([Name(self.properties[number]) for number in constraints])
+        numbers = sorted(self.searched.chosen.union(constraints))
+        if any(self.model.properties[number].within for number in numbers):
+            numbers.sort(key=lambda number: number not in constraints)
+        for number in numbers:
             prop = self.model.properties[number]
             name, body, about = self.properties[number], self._body(number), above(prop.span)
             if prop.kind.of_steps and prop.abstract is None:
@@ -447,7 +452,10 @@ class _Writer:
             elif prop.kind.must_be_reached:
                 body = opposite(body)
                 about = f"Can be reached: TLC finds this violated.\n{about}"
-            elif number in self.searched.constraints and not variables_read(prop.body):
+            elif prop.within and constraints:
+                # TLC checks a property such as []I in every state, also outside the constraints.
+                body = implied(Prefix("[]", inside), body)
+            elif number in constraints and not variables_read(prop.body):
                 # TLC does not accept a constraint that is FALSE in every state.
                 body = conjoined([Infix("=", Name("vars"), Name("vars")), body])
             definitions.append((name, body, about))
@@ -456,7 +464,6 @@ class _Writer:
         for name, body, about in definitions:
             self._define(name, body, (), about)
         # TLC also evaluates invariants outside the constraints, where nothing is searched.
-        inside = conjoined([Name(self.properties[n]) for n in self.searched.constraints])
         if self.deadlock_invariant() is not None or self.terminal_has_value is not None:
             self._define("Terminal", self.terminal)
         if self.terminal_has_value is not None:

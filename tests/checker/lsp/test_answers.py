@@ -198,6 +198,27 @@ HOVERED = {
     "a function": (replaced("not place.busy", "le‸n(log) == 0"), ["len(c)", "number of elements"]),
     "an expression": (replaced("place.at <= 2", "place.at ‸<= 2"), ["`bool`"]),
     "an action": (replaced("action hear", "action he‸ar"), ["action hear on Answer(n) from net"]),
+    "a named group": (
+        replaced("terminal: true", "fair Tal‸k: {Client.ask, serve} where mood == Calm"),
+        ["fair Talk: {Client.ask, serve} where mood == Calm", "fairness, in spec, line 24"],
+    ),
+    "a group in a check": (
+        replaced("terminal: true", "strongly fair Talk: {serve}\nterminal: true").replace(
+            "expect ok", "without fair Ta‸lk"
+        ),
+        ["strongly fair Talk: {serve}", "fairness, in spec"],
+    ),
+    "a group without a name": (
+        replaced("terminal: true", "fa‸ir {Client.ask, serve}"),
+        ["fair {a, R.b} where e", "at the top level or in a role"],
+    ),
+    "a member of a group": (
+        replaced("terminal: true", "fair {Client.a‸sk, serve}"), ["action ask(k in 0..1)"]
+    ),
+    "a property within a constraint": (
+        replaced("terminal: true", "property Wi‸de within constraint:\n    always counter == 0"),
+        ["property Wide within constraint:", "property, in spec"],
+    ),
 }  # fmt: skip
 
 
