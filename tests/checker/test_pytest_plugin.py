@@ -111,6 +111,27 @@ def test_a_lasso(tmp_path: Path) -> None:
     assert fair in ran_by_pytest(tmp_path, "endless.fence", "-v")[1]
 
 
+def test_an_expected_inconclusive(tmp_path: Path) -> None:
+    text = """\
+var x: 0..9 = 0
+fair action up: x += 1
+constraint Small: x < 5
+property P: eventually x == 3
+check a:
+    expect ok
+check b:
+    expect inconclusive
+check c:
+    depth 3
+    expect inconclusive
+"""
+    (tmp_path / "incon.fence").write_text(text, encoding="utf-8")
+    code, output = ran_by_pytest(tmp_path, "incon.fence")
+    assert (code, "2 failed, 1 passed" in output) == (1, True)
+    assert "incon.fence::a - incon.fence:5: a: expected ok, but property P depends" in output
+    assert "incon.fence::c - incon.fence:9: c: expected inconclusive because of a cons" in output
+
+
 def test_remarks_are_shown_on_request(folder: Path) -> None:
     text = f"{COUNTING}action never:\n    require n > 5\n    n = 0\n"
     (folder / "models" / "counting.fence").write_text(text, encoding="utf-8")
