@@ -15,6 +15,8 @@ from fencepost.checker.native import behaviours
 from fencepost.checker.native.machine import build, memory
 from fencepost.checker.search import limits
 from fencepost.checker.search.account import Account, Candidate
+from fencepost.checker.temporal.verdict import NOTHING_HOLDS
+from fencepost.spec.core.formulas import Formula
 
 LIMITS = {
     "timeout": ("--timeout", "600s"),
@@ -109,9 +111,9 @@ class KernelCalls:
             offer(account, problem)
             self._violated |= bool(account.candidates)
 
-        def decided(decider: behaviours.Behaviours, property: int) -> Any:
-            lasso = decide(decider, property)
-            self._violated |= lasso is not None
+        def decided(decider: behaviours.Behaviours, formula: Formula) -> Any:
+            lasso = decide(decider, formula)
+            self._violated |= lasso is not None and formula is not NOTHING_HOLDS
             return lasso
 
         with (

@@ -1,4 +1,4 @@
-"""`expect inconclusive` is met if a constraint is the cause, and by no limit, timeout or signal."""
+"""A check that expects inconclusive: only a constraint satisfies it, never a limit or a signal."""
 
 from __future__ import annotations
 
