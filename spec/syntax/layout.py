@@ -95,7 +95,7 @@ _PIECE = re.compile(
 _BEGIN = re.compile(r"([ \t]*)(?!#|\r?\n|\Z)[^ \t]")
 _NEXT = re.compile(rf"(?:[ \t]*+(?:#[^\n]*+)?\r?\n)*+{_BEGIN.pattern}[^\r\n]*+")
 
-_CASE = re.compile(r"[ \t]*case[ \t]+\w")
+_CASE = re.compile(r"[ \t]*case[ \t]+[\w(]")
 
 _DEF = re.compile(r"def(?!\w)")
 _OPENERS = word_set("= : when where")

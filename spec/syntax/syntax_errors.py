@@ -493,7 +493,7 @@ def _is_member(slip: Slip) -> Problem | None:
 
 def _binder(slip: Slip) -> Problem | None:
     """Recognizes a variant in place of the name that a quantifier or loop binds."""
-    if slip.unexpected.kind == "(" and slip.expected == {"in"} and slip.near(-1).kind == NAME:
+    if slip.unexpected.kind == "(" and slip.expected == frozenset({"in"}) and slip.near(-1).kind == NAME:
         variant = slip.near(-1).text
         note = (None, f"select the variant by a condition: forall m in S if m is {variant}: e")
         return slip.problem("F117", 'expected a name before "in", found a pattern', note)
