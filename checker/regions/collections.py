@@ -39,6 +39,10 @@ class Collecting:
         """
         raise NotImplementedError
 
+    def merged(self, part: Part, shape: Shape) -> Make:
+        """Builds a part whose value becomes one of several values of a shape."""
+        raise NotImplementedError
+
     # ------------------------------------------------------------ parts
 
     def part(self, expr: ir.Expr, shape: Shape, make: Callable[[Type], ir.Expr]) -> Part:
@@ -79,7 +83,7 @@ class Collecting:
         the node has no such operand, a new shape. ``integer`` describes how operands that must be
         known integers are used.
         """
-        slot, within = bound(expr), scope
+        within = scope
         before: Part | None = None
         makes: list[Make] = []
         for operand, role, inside in operands(expr):
@@ -101,8 +105,7 @@ class Collecting:
                         self.shapes.order(part.shape)
                     if isinstance(expr, ir.Extreme | ir.Find):
                         shape = part.shape
-                    if slot is not None:
-                        within = {**scope, slot[0]: self.element(part)}
+                    within = {**scope, **dict.fromkeys(bound(expr), self.element(part))}
                 case "Member":
                     assert before is not None
                     make = self.bench.stored(part, self.element(before))
@@ -148,6 +151,14 @@ class Collecting:
                 return self.again(
                     expr, self.shapes.fresh(kind), lambda: self.summed(whole, expr.span)
                 )
+            case ir.Fold(kind, slot, accumulator, domain, start, body):
+                whole, result = see(domain), self.shapes.fresh(kind)
+                if not isinstance(whole.type, Seq):
+                    self.shapes.order(whole.shape)
+                inner = {**scope, slot: self.element(whole), accumulator: result}
+                values = see(start), self.expr(body, inner)
+                makes = [self.merged(part, result) for part in values]
+                return self.again(expr, result, whole.make, *makes)
             case (
                 ir.Build() | ir.Add() | ir.Remove() | ir.InsertAt() | ir.RemoveAt() | ir.Size()
                 | ir.SetAlgebra() | ir.Quantified() | ir.Collect() | ir.Gather() | ir.Extreme()

@@ -41,13 +41,15 @@ _TAKEN = "this takes it from a constant"
 class Expressions(Collecting):
     """Builds the parts for all expressions of a model. ``variables`` are the shapes of its
     variables, and ``here`` is the current part of the spec. ``choices`` contains the shapes of the
-    choices of each action traversed so far, in order.
+    choices of each action traversed so far, in order. ``functions`` contains the shapes of the
+    arguments and of the result of each recursion, by its slots.
     """
 
     def __init__(self, bench: Bench, variables: Sequence[Shape]) -> None:
         super().__init__(bench)
         self.variables = variables
         self.here: Span | None = None
+        self.functions: dict[tuple[int, ...], tuple[list[Shape], Shape]] = {}
         self.choices: list[list[Shape]] = []
 
     def expr(self, expr: ir.Expr, scope: Scope) -> Part:
@@ -88,6 +90,16 @@ class Expressions(Collecting):
                 return self.usual(expr, scope)
             case ir.Conditional():
                 return self.conditional(expr, scope)
+            case ir.Recursion(kind, slots, arguments, _, body):
+                shapes = [self.shapes.fresh(argument.type) for argument in arguments]
+                result = self.shapes.fresh(kind)
+                self.functions[slots] = shapes, result
+                makes = self.passed(arguments, shapes, scope)
+                inner = self.expr(body, dict(zip(slots, shapes, strict=True)))
+                return self.again(expr, result, *makes, self.merged(inner, result))
+            case ir.Recall(_, slots, arguments):
+                shapes, result = self.functions[slots]
+                return self.again(expr, result, *self.passed(arguments, shapes, scope))
             case ir.Equal(left, right):
                 return self.equal(expr, see(left), see(right))
             case ir.Less(left, right):
@@ -114,6 +126,13 @@ class Expressions(Collecting):
                 if isinstance(expr, ir.Structural):
                     return self.structure(expr, scope)
                 return self.collection(expr, scope)
+
+    def passed(
+        self, arguments: Sequence[ir.Expr], shapes: Sequence[Shape], scope: Scope
+    ) -> list[Make]:
+        """Builds the arguments of a recursion, whose slots have the given shapes."""
+        pairs = zip(arguments, shapes, strict=True)
+        return [self.merged(self.expr(argument, scope), shape) for argument, shape in pairs]
 
     def asked(self, part: Part, choice: Shape, span: Span | None) -> Make:
         """Builds a value that a choice is required to have. Choices are not observed, so the value
@@ -150,7 +169,6 @@ class Expressions(Collecting):
         return self.again(expr, shape, test.make, *makes)
 
     def merged(self, part: Part, shape: Shape) -> Make:
-        """Builds a part whose value becomes one of several values of a shape."""
         if isinstance(shape, Leaf):
             return self.bench.flowing(part, shape)
         self.shapes.join(shape, part.shape)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
+from fencepost.checker.request import Unsupported
 from fencepost.checker.symbolic import order, terms, values
 from fencepost.checker.symbolic.terms import Truth
 from fencepost.checker.symbolic.values import Tree, V
@@ -17,10 +18,15 @@ from fencepost.spec.core import ir
 from fencepost.spec.core.operators import Operator
 from fencepost.spec.core.types import Machine, Map, Seq, Type, Union, Value
 from fencepost.spec.records import dataclass
+from fencepost.spec.semantics.call_stack import deep, levels
 from fencepost.spec.semantics.domain import AtIndex, AtKey, Place
 
 Path: TypeAlias = tuple[Truth, ...]
 """A conjunction of conditions, in the order of execution."""
+
+
+MAX_UNROLLED = 1_000
+"""The maximum number of recursive calls that one call is unrolled to."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +63,8 @@ class SymbolicExpressions:
         self._symbols = symbols
         self._path: Path | None = ()
         self._reached: list[Truth] = []
+        self._functions: dict[tuple[int, ...], Callable[[Sequence[V]], V]] = {}
+        self._unrolled = 0
         self.failures: list[Failure] = []
 
     # ------------------------------------------------------------ paths
@@ -110,7 +118,31 @@ class SymbolicExpressions:
 
     def demand(self, condition: V, site: int, body: Callable[[], V]) -> V:
         self._fail_unless(condition.tree, site, False)
-        return body()
+        if condition.tree is not False:
+            return body()
+        self._reached.append(False)
+        result = body()
+        self._reached.pop()
+        return result
+
+    def recursion(
+        self, expr: ir.Recursion, arguments: Sequence[V], body: Callable[[Sequence[V]], V]
+    ) -> V:
+        self._functions[expr.slots] = body
+        outside, self._unrolled = self._unrolled, 0
+        with deep(levels(expr)):
+            result = body(arguments)
+        self._unrolled = outside
+        return result
+
+    def recall(self, expr: ir.Recall, arguments: Sequence[V]) -> V:
+        if False in self._reached:
+            return V(expr.type, values.least_tree(expr.type))
+        self._unrolled += 1
+        if self._unrolled > MAX_UNROLLED:
+            limit = f"at most {MAX_UNROLLED} calls"
+            raise Unsupported(f"it unrolls a recursive definition to {limit}")
+        return self._functions[expr.slots](arguments)
 
     def witness(self, mark: int, condition: V) -> V:
         return condition

@@ -144,6 +144,11 @@ def of_collections(scope: Scope, expr: ir.Collecting) -> Expr:
                 if isinstance(kind, types.Bag):
                     gathered = call("BagOf", gathered)
             return call("Evaluated", gathered) if scope.work.fails(inner) else gathered
+        case ir.Fold(_, slot, accumulator, domain, start, body):
+            names = scope.local(accumulator, "result"), scope.local(slot)
+            inside = scope.bound(accumulator, Name(names[0])).bound(slot, Name(names[1]))
+            following = Lambda(names, inside.value(body))
+            return call("Folded", following, made(start), ordered(scope, domain))
         case ir.Sum(collection=collection):
             return _sum(scope, collection)
         case ir.Extreme() | ir.Find():

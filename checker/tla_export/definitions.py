@@ -62,6 +62,9 @@ class Definitions:
     def _call(self, scope: Scope, declared: Declared, expr: ir.Expr) -> Expr:
         inside = replace(scope, inside=declared, parameters={})
         arguments = self._parameters(declared, expr)
+        if any(isinstance(node, ir.Recall) for node in walk(expr)):
+            # A recursive operator is defined where it is called.
+            arguments = None
         if arguments is None or not self._plain(scope, expr, arguments):
             return expression(inside, expr)
         names = self.names.inner()
@@ -93,8 +96,7 @@ class Definitions:
 
         In the body, a variable that was passed as an argument has the span of the call.
         """
-        slots = (bound(node) for node in walk(expr) if isinstance(node, ir.Expr))
-        inside = {slot[0] for slot in slots if slot is not None}
+        inside = {slot for node in walk(expr) if isinstance(node, ir.Expr) for slot in bound(node)}
         locals_: dict[str, ir.Local | ir.Variable] = {}
         for leaf in walk(expr):
             if isinstance(leaf, ir.Local) and leaf.slot not in inside:

@@ -17,6 +17,7 @@ from fencepost.checker.tla_export.simplify import (
     children,
     chosen,
     conjoined,
+    defining,
     demands,
     either,
     equal,
@@ -31,6 +32,7 @@ from fencepost.checker.tla_export.tree import (
     FALSE,
     NOTHING,
     At,
+    Definition,
     Dot,
     Except,
     Expr,
@@ -50,6 +52,7 @@ from fencepost.spec.core import ir, types
 from fencepost.spec.core.operators import Operator, result_range
 from fencepost.spec.core.type_relations import within
 from fencepost.spec.core.types import Type
+from fencepost.spec.records import replace
 
 
 def expression(scope: Scope, expr: ir.Expr) -> Expr:
@@ -86,6 +89,10 @@ def _expression(scope: Scope, expr: ir.Expr) -> Expr:
                 return call("Within", made(body), values.interval(target.low, target.high))
             failing = call("Assert", FALSE, scope.work.fault(site))
             return chosen(made(condition), made(body), failing)
+        case ir.Recursion():
+            return _recursion(scope, expr)
+        case ir.Recall(slots=slots, arguments=arguments):
+            return call(scope.work.functions[slots], *map(made, arguments))
         case ir.Witness(body=body) | ir.Observe(body=body):
             return made(body)
         case ir.Not(operand=operand):
@@ -170,6 +177,20 @@ def _let(scope: Scope, expr: ir.Let) -> Expr:
     name = scope.local(expr.slot, "" if expr.slot in scope.work.locals else "v")
     inside = expression(scope.bound(expr.slot, Name(name)), body)
     return named(name, made, inside, fails, isinstance(expr.type, types.Bool))
+
+
+def _recursion(scope: Scope, expr: ir.Recursion) -> Expr:
+    """Returns a call of a recursive operator that is defined around the call."""
+    name = scope.work.functions[expr.slots] = scope.names.fresh("Recursive")
+    parameters = tuple(scope.local(slot) for slot in expr.slots)
+    inner = replace(scope, slots=dict(zip(expr.slots, map(Name, parameters), strict=True)))
+    # TLC evaluates an argument only if it needs the value.
+    body = inner.value(expr.body)
+    for parameter in reversed(parameters):
+        body = call("After", Name(parameter), body)
+    definition = Definition(name, parameters, body, recursive=True)
+    invocation = call(name, *(expression(scope, part) for part in expr.arguments))
+    return defining(definition, invocation)
 
 
 def named(name: str, value: Expr, body: Expr, fails: bool, truth: bool) -> Expr:

@@ -47,6 +47,15 @@ Total(amounts, domain) ==
     ELSE LET first == CHOOSE other \in domain : TRUE
          IN  amounts[first] + Total(amounts, domain \ {first})
 
+\* The last value of an accumulator; each value is known before the next one.
+Folded(Next(_, _), start, elements) ==
+    LET after[count \in 0..Len(elements)] ==
+            IF count = 0
+            THEN start
+            ELSE LET value == after[count - 1]
+                 IN  IF value = value THEN Next(value, elements[count]) ELSE value
+    IN  after[Len(elements)]
+
 \* The elements of a bag as a sequence.
 Repeated(bag, Before(_, _)) ==
     [index \in 1..BagCardinality(bag) |->

@@ -129,7 +129,9 @@ def has_value(expr: ir.Expr, holding: tuple[ir.Expr, ...] = ()) -> ir.Expr:
             assert isinstance(kind, types.Map)
             keys = ir.Universe(types.Set(kind.key))
             return ir.Quantified(True, slot, keys, has_value(body, holding))
-        case ir.Quantified() | ir.Collect() | ir.Gather() | ir.Find():
+        case ir.Recursion() | ir.Recall():
+            raise NotExported("a refined module with a recursive definition", expr.span)
+        case ir.Quantified() | ir.Collect() | ir.Gather() | ir.Fold() | ir.Find():
             over, *others = operands(expr)
             if may_fail(tuple(others)):
                 message = "a refined module with an evaluation that may fail inside a comprehension"

@@ -52,6 +52,8 @@ class Work:
 
     model: ir.Model
     locals: dict[int, str] = field(default_factory=dict[int, str])
+    functions: dict[tuple[int, ...], str] = field(default_factory=dict[tuple[int, ...], str])
+    """The names of the operators for recursions, by their slots."""
     partial: dict[int, bool] = field(default_factory=dict[int, bool])
     """Whether a node has a part whose evaluation may fail, by the identity of the node."""
     whole: set[str] = field(default_factory=lambda: {"Assert", "Defined"})

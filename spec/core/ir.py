@@ -133,6 +133,31 @@ class Demand(Typed):
     body: Body
 
 
+@dataclass(frozen=True, slots=True)
+class Recursion(Typed):
+    """``body`` with ``slots`` bound to ``arguments``, which are evaluated once, from left to right.
+
+    A `Recall` inside the body evaluates the body again, with other values in the slots. Apart from
+    ``slots``, the body has no free slots. Conditions in the body ensure that evaluations of the
+    body are nested at most ``depth`` deep.
+    """
+
+    slots: tuple[int, ...]
+    arguments: tuple[Expr, ...]
+    depth: int
+    body: Body
+
+
+@dataclass(frozen=True, slots=True)
+class Recall(Typed):
+    """The value of the body of the enclosing `Recursion` with these ``slots``, bound to
+    ``arguments``. The arguments have the types of the slots.
+    """
+
+    slots: tuple[int, ...]
+    arguments: tuple[Expr, ...]
+
+
 # ---------------------------------------------------------------- truth
 
 
@@ -496,6 +521,20 @@ class Gather(Typed):
 
 
 @dataclass(frozen=True, slots=True)
+class Fold(Typed):
+    """The final value of an accumulator. It begins as ``start``. For each element of ``domain``, in
+    order, it becomes the value of ``body``, with ``slot`` bound to the element and ``accumulator``
+    to the value so far.
+    """
+
+    slot: int
+    accumulator: int
+    domain: Collection
+    start: Body
+    body: Body
+
+
+@dataclass(frozen=True, slots=True)
 class Sum(Typed):
     """The sum of the integers in a collection, including repetitions; 0 if the collection is
     empty.
@@ -558,14 +597,15 @@ Structural: TypeAlias = (
 
 Collecting: TypeAlias = (
     Universe | Interval | Build | Add | Remove | InsertAt | RemoveAt | Contains | Size | SetAlgebra
-    | At | Get | BuildMap | Quantified | Collect | Gather | Sum | Extreme | Find | Occurrences
+    | At | Get | BuildMap | Quantified | Collect | Gather | Fold | Sum | Extreme | Find
+    | Occurrences
 )  # fmt: skip
 """Expressions about collections and maps."""
 
 Expr: TypeAlias = (
-    Literal | Symbol | Variable | Local | Let | Demand | Not | And | Or | Conditional | Witness
-    | Observe | Arithmetic | Negate | Equal | Less | Fits | Convert | Structural | Collecting
-    | Enabled
+    Literal | Symbol | Variable | Local | Let | Demand | Recursion | Recall | Not | And | Or
+    | Conditional | Witness | Observe | Arithmetic | Negate | Equal | Less | Fits | Convert
+    | Structural | Collecting | Enabled
 )  # fmt: skip
 
 

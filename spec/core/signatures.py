@@ -1,4 +1,4 @@
-"""Derives the signature of each core node: the roles of its operands, and the slot that it
+"""Derives the signature of each core node: the roles of its operands, and the slots that it
 binds.
 """
 
@@ -20,8 +20,8 @@ Role: TypeAlias = Literal[
 """The role of an operand; see the type aliases in `ir`."""
 
 _ROLE = re.compile("|".join(get_args(Role)))
-_RANGES = ("value", "domain")
-"""Operands that determine the values of a slot. The slot is in scope in all other operands."""
+_RANGES = ("value", "domain", "start", "arguments")
+"""Operands that determine the values of slots. The slots are in scope in all other operands."""
 
 
 _SIGNATURES: dict[type[ir.Node], tuple[tuple[str, Role], ...]] = {}
@@ -44,10 +44,10 @@ def takes_collection(kind: type[ir.Node]) -> bool:
 
 def operands(expr: ir.Expr) -> Iterator[tuple[ir.Expr, Role, bool]]:
     """Yields the operands of an expression in the order of its fields. Each operand comes with its
-    role, and with a flag that is true if the slot that the expression binds is in scope in the
+    role, and with a flag that is true if the slots that the expression binds are in scope in the
     operand.
     """
-    binds = bound(expr) is not None
+    binds = bool(bound(expr))
     for name, role in _signature(type(expr)):
         field_value: object = getattr(expr, name)
         row = cast(
@@ -59,19 +59,22 @@ def operands(expr: ir.Expr) -> Iterator[tuple[ir.Expr, Role, bool]]:
                 yield operand, role, binds and name not in _RANGES
 
 
-def bound(expr: ir.Expr) -> tuple[int, Type] | None:
-    """Returns the slot that an expression binds and the type of its values, or None if it binds
-    none.
-    """
+def bound(expr: ir.Expr) -> dict[int, Type]:
+    """Returns the slots that an expression binds, with the types of their values."""
     match expr:
         case ir.Let(slot=slot, value=value):
-            return slot, value.type
+            return {slot: value.type}
+        case ir.Recursion(slots=slots, arguments=arguments):
+            return dict(zip(slots, (argument.type for argument in arguments), strict=True))
         case ir.BuildMap(type=Map(key=key), slot=slot):
-            return slot, key
-        case ir.Quantified() | ir.Collect() | ir.Gather() | ir.Find():
-            return expr.slot, element_of(expr.domain.type) or expr.domain.type
+            return {slot: key}
+        case ir.Quantified() | ir.Collect() | ir.Gather() | ir.Find() | ir.Fold():
+            element = {expr.slot: element_of(expr.domain.type) or expr.domain.type}
+            return (
+                {**element, expr.accumulator: expr.type} if isinstance(expr, ir.Fold) else element
+            )
         case _:
-            return None
+            return {}
 
 
 def held(kind: Type) -> Type | None:

@@ -26,6 +26,9 @@ MAX_EXPANDED = 40_000
 MAX_NESTED = 100
 """The maximum nesting depth of statements and expressions, including those of expanded calls."""
 
+MAX_RECURSION = 1_000
+"""The maximum depth of the calls of a recursive def."""
+
 DEEPEST = 150
 """The maximum nesting depth of core nodes. It is limited because engines traverse them
 recursively.

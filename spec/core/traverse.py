@@ -19,7 +19,7 @@ NODES = (syntax.Node, ir.Node, ir.FieldStep, ir.KeyStep, ir.IndexStep)
 
 _LEAVES = frozenset([
     "Span", "Span | None", "Type", "Option", "Value", "Operator", "SetOperator",
-    "int", "int | None", "bool", "str", "str | None",
+    "int", "int | None", "tuple[int, ...]", "bool", "str", "str | None",
 ])  # fmt: skip
 """The annotations of fields that never contain nodes."""
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Literal, TypeAlias
 
 from fencepost.spec.core import ir, types
@@ -222,10 +223,17 @@ class Operands:
     assigned.
     """
 
-    def __init__(self, report: Defects, slots: Slots, assigned: frozenset[int]) -> None:
+    def __init__(
+        self,
+        report: Defects,
+        slots: Slots,
+        assigned: frozenset[int],
+        recursions: Mapping[tuple[int, ...], ir.Recursion] = MappingProxyType({}),
+    ) -> None:
         self.report = report
         self.slots = slots
         self.assigned = assigned
+        self.recursions = recursions
         self.expect = report.expect
 
     def see(self, expr: ir.Expr) -> Type:
@@ -266,10 +274,12 @@ class Operands:
         whole = isinstance(expr, ir.Universe | ir.Interval)
         kind = element_of(expr.type) if whole else expr.type
         self.report.range_of(kind or expr.type)
-        slot = bound(expr)
-        inner = self
-        if slot is not None:
-            inner = Operands(self.report, self.report.bind(*slot, self.slots), self.assigned)
+        slots, recursions = self.slots, self.recursions
+        if isinstance(expr, ir.Recursion):
+            slots, recursions = {}, {**recursions, expr.slots: expr}
+        for slot, of in bound(expr).items():
+            slots = self.report.bind(slot, of, slots)
+        inner = Operands(self.report, slots, self.assigned, recursions)
         before = expr.type
         for operand, role, inside in operands(expr):
             (inner if inside else self).operand(operand, role, expr.type, before)
@@ -341,6 +351,15 @@ class Operands:
                 self.expect(self.report.mode in ("state", "step"), "enabled outside a property")
             case ir.Arithmetic() | ir.Negate() | ir.Fits() | ir.Convert():
                 self.numbers(expr)
+            case ir.Recall(kind, slots, arguments):
+                recursion = self.recursions.get(slots)
+                self.expect(recursion is not None, "no recursion", slots, "around a call")
+                if recursion is not None:
+                    before = [*(part.type for part in recursion.arguments), recursion.type]
+                    now = [*(part.type for part in arguments), kind]
+                    self.expect(before == now, before, "called with", now)
+            case ir.Recursion(_, _, _, depth):
+                self.expect(depth > 0, "no evaluation of the body")
             case ir.Let() | ir.Not() | ir.And() | ir.Or() | ir.Conditional():
                 pass
             case _:
@@ -443,7 +462,7 @@ class Operands:
                 self.number(kind)
             case ir.Extreme(kind, collection=source) | ir.Find(kind, domain=source):
                 self.goes_into(self.collection(source.type), kind.element)
-            case ir.Contains() | ir.Quantified():
+            case ir.Contains() | ir.Quantified() | ir.Fold():
                 pass
 
 

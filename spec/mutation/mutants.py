@@ -30,6 +30,7 @@ Filtered: TypeAlias = (
     | syntax.Receive
     | syntax.Choose
     | syntax.Comprehension
+    | syntax.Fold
     | syntax.Quantifier
 )
 """A node with an optional filter condition."""

@@ -14,6 +14,7 @@ from typing import Any, TypeAlias, assert_never
 from fencepost.spec.core import ir, types
 from fencepost.spec.core.operators import Operator
 from fencepost.spec.core.types import Type, Value
+from fencepost.spec.semantics.call_stack import deep, levels
 from fencepost.spec.semantics.choice_points import AssertionFailed, EvaluationError
 from fencepost.spec.semantics.domain import AtIndex, AtKey, Place
 from fencepost.spec.semantics.fold import evaluate, updated
@@ -28,6 +29,18 @@ BIG = 8
 """The maximum size of a constant collection that is searched linearly. A larger one is searched by
 hash.
 """
+
+
+class _Function:
+    """The body of a recursion. It uses the positions ``low`` to ``end`` - 1 of the frame, beginning
+    with its arguments.
+    """
+
+    code: Code
+
+    def __init__(self, low: int) -> None:
+        self.low = low
+        self.end = low
 
 
 class ConcreteDomain(Stage):
@@ -54,6 +67,7 @@ class ConcreteDomain(Stage):
         self._enabled_in = enabled_in
         self._observer = observer
         self._next = len(variables)
+        self._functions: dict[tuple[int, ...], _Function] = {}
         super().__init__(self._next * (2 if steps else 1), self._next)
 
     # ------------------------------------------------------------ leaves and binding
@@ -83,6 +97,33 @@ class ConcreteDomain(Stage):
             "if not {0}:\n raise failed(site)\nreturn {1}",
             condition, body(), failed=failed, site=site,
         )  # fmt: skip
+
+    def recursion(
+        self, expr: ir.Recursion, arguments: Sequence[Code], body: Callable[[Sequence[Code]], Code]
+    ) -> Code:
+        low, width = self._top, self.width
+        self._top += len(arguments)
+        self.width = self._top
+        function = self._functions[expr.slots] = _Function(low)
+        inner = body([self._place(low + index) for index in range(len(arguments))])
+        function.code, function.end = inner, self.width
+        self._top, self.width = low, max(width, self.width)
+        text = "f[low:end] = {0}\nwith deep(levels):\n return {1}"
+        values, end = self._tuple(arguments), low + len(arguments)
+        return self._code(text, values, inner, low=low, end=end, deep=deep, levels=levels(expr))
+
+    def recall(self, expr: ir.Recall, arguments: Sequence[Code]) -> Code:
+        # The caller continues with its own values in all slots of the body.
+        text = (
+            "values = {0}\n"
+            "low, end = function.low, function.end\n"
+            "kept = f[low:end]\n"
+            "f[low:low + len(values)] = values\n"
+            "result = function.code(f)\n"
+            "f[low:end] = kept\n"
+            "return result"
+        )
+        return self._code(text, self._tuple(arguments), function=self._functions[expr.slots])
 
     def witness(self, mark: int, condition: Code) -> Code:
         if self._known.get(condition) is False:

@@ -53,6 +53,15 @@ def evaluate(domain: Domain[V, C], scope: Scope[V], expr: ir.Expr) -> V:
             return domain.let(value(bound), under(slot, body))
         case ir.Demand(_, condition, site, body):
             return domain.demand(value(condition), site, later(body))
+        case ir.Recursion(_, slots, arguments, _, body):
+            values = [value(argument) for argument in arguments]
+            return domain.recursion(
+                expr,
+                values,
+                lambda bound: evaluate(domain, dict(zip(slots, bound, strict=True)), body),
+            )
+        case ir.Recall(_, _, arguments):
+            return domain.recall(expr, [value(argument) for argument in arguments])
         case ir.Not(operand):
             return domain.negation(value(operand))
         case ir.And(parts):
@@ -130,6 +139,14 @@ def evaluate(domain: Domain[V, C], scope: Scope[V], expr: ir.Expr) -> V:
             return domain.holds(every, value(over), under(slot, body))
         case ir.Collect(type) | ir.Gather(type):
             return _collected(domain, scope, expr, domain.constant((), type), type)
+        case ir.Fold(type, slot, accumulator, over, start, body):
+            return domain.fold(
+                value(over),
+                value(start),
+                lambda x, result: evaluate(domain, {**scope, slot: x, accumulator: result}, body),
+                None,
+                type,
+            )
         case ir.Sum(type, collection):
             return _sum(domain, value(collection), type)
         case ir.Extreme(type, greatest, collection):

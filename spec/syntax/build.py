@@ -364,6 +364,7 @@ def _minus_number(span: Span, text: Token) -> int:
 
 FORMS: Mapping[str, Callable[..., Any]] = {
     # Expressions and types.
+    "accumulator": node(syntax.Accumulator),
     "always": node(syntax.UnaryTemporal, operator="always"),
     "any_index": _any_index,
     "anything": _anything,
@@ -382,6 +383,7 @@ FORMS: Mapping[str, Callable[..., Any]] = {
     "eventually": node(syntax.UnaryTemporal, operator="eventually"),
     "exprs": _sequence,
     "false": node(syntax.Boolean, value=False),
+    "fold": node(syntax.Fold),
     "index": node(syntax.Index),
     "inline_case": _inline_case,
     "integer": _integer,

@@ -244,6 +244,24 @@ class Comprehension(Node):
 
 
 @dataclass(frozen=True, slots=True)
+class Accumulator(Named):
+    """``acc`` or ``acc: T`` in a fold. ``type`` is None without a type."""
+
+    type: Expr | None
+
+
+@dataclass(frozen=True, slots=True)
+class Fold(Node):
+    """``fold(acc, x in S, y in T if p from e: body)``. ``condition`` is None without ``if``."""
+
+    accumulator: Accumulator
+    binders: tuple[Binder, ...]
+    condition: Expr | None
+    start: Expr
+    body: Expr
+
+
+@dataclass(frozen=True, slots=True)
 class Anything(Node):
     """``...`` as an argument of a scenario step. It matches any number of arbitrary values."""
 
@@ -340,9 +358,9 @@ class BinaryTemporal(Node):
 
 Expr: TypeAlias = (
     Name | Integer | Boolean | Nothing | Unary | Binary | Is | Conditional | Quantifier
-    | Conjunction | Choose | LetIn | MatchValue | Collection | Tuple | Map | Comprehension | Call
-    | Index | Part | Attribute | Unwrap | With | Range | Optional | UnaryTemporal | BinaryTemporal
-    | Anything
+    | Conjunction | Choose | LetIn | MatchValue | Collection | Tuple | Map | Comprehension | Fold
+    | Call | Index | Part | Attribute | Unwrap | With | Range | Optional | UnaryTemporal
+    | BinaryTemporal | Anything
 )  # fmt: skip
 
 
@@ -731,10 +749,13 @@ class FairDecl(Node):
 
 @dataclass(frozen=True, slots=True)
 class DefDecl(Named):
-    """``def f(x: T): U = e``, or ``def f: U = e`` without parameters."""
+    """``def f(x: T): U at most n = e``, or ``def f: U = e`` without parameters. ``bound`` is None
+    without ``at most``.
+    """
 
     parameters: tuple[Parameter, ...]
     result: Expr
+    bound: Expr | None
     body: Expr
 
 

@@ -26,7 +26,9 @@ STATEMENTS = word_set("require assert let pick send return skip if for match")
 CHANGES = word_set("+= -= |= &=")
 """The signs of compound assignments."""
 COMPARISONS = word_set("== != < <= > >= in is")
-_VALUES = word_set("( [ { - not if forall exists choose let match true false none NAME INTEGER")
+_VALUES = word_set(
+    "( [ { - not if forall exists choose fold let match true false none NAME INTEGER"
+)
 _OPERATORS = COMPARISONS | word_set("and or not implies iff .. + - | * // % &")
 CONNECTIVES = word_set("and or implies iff in is")
 """The operators between two values that are words."""

@@ -44,6 +44,9 @@ class Place:
     slots: Mapping[int, Value] = field(default_factory=dict[int, Value])
     seen: set[int] = field(default_factory=set[int])
     enabled: Enabling | None = None
+    functions: Mapping[tuple[int, ...], ir.Recursion] = field(
+        default_factory=dict[tuple[int, ...], ir.Recursion]
+    )
 
     def bind(self, slot: int, value: Value) -> Place:
         return replace(self, slots={**self.slots, slot: value})
@@ -92,6 +95,11 @@ def _value(at: Place, expr: ir.Expr) -> Value:
             if not at.truth(condition):
                 raise Undefined(site)
             return at.value(body)
+        case ir.Recursion(slots=slots, arguments=arguments):
+            inner = replace(at, functions={**at.functions, slots: expr})
+            return called(inner, expr, [at.value(argument) for argument in arguments])
+        case ir.Recall(slots=slots, arguments=arguments):
+            return called(at, at.functions[slots], [at.value(argument) for argument in arguments])
         case ir.Not(operand):
             return not at.truth(operand)
         case ir.And(parts):
@@ -169,6 +177,12 @@ def _structure(
             assert_never(expr)
 
 
+def called(at: Place, function: ir.Recursion, arguments: list[Value]) -> Value:
+    """Returns the value of the body of a recursion for some arguments."""
+    slots = dict(zip(function.slots, arguments, strict=True))
+    return replace(at, slots=slots).value(function.body)
+
+
 def put(parts: tuple[Value, ...], index: int, value: Value) -> tuple[Value, ...]:
     """Returns a tuple with one part replaced."""
     assert 0 <= index < len(parts), f"{index} in {parts}"
@@ -244,6 +258,11 @@ def _collection(
         case ir.Gather(kind, slot, domain, inner):
             parts = [at.bind(slot, x).parts(inner) for x in at.parts(domain)]
             return collected([x for part in parts for x in part], kind)
+        case ir.Fold(slot=slot, accumulator=accumulator, domain=domain, start=start, body=body):
+            items, result = at.parts(domain), at.value(start)
+            for x in items:
+                result = at.bind(slot, x).bind(accumulator, result).value(body)
+            return result
         case ir.Sum(collection=collection):
             return sum(x for x in at.parts(collection) if isinstance(x, int))
         case ir.Extreme(greatest=greatest, collection=collection):

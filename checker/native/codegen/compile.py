@@ -260,15 +260,17 @@ class _Model:
     def _limit_stack(self) -> None:
         """Raises `Unsupported` if the code may use too much stack.
 
-        No function is recursive. In the worst case, a step is compared with a step of another
-        model, or a property calls a probe, and the helpers call each other.
+        The room of a recursive function includes all of its calls. In the worst case, a step is
+        compared with a step of another model, or a property calls a probe, and the helpers call
+        each other.
         """
         rooms = self.unit.rooms
         helpers = {helper.name for helper in self.unit.helpers.values()}
         among_helpers = sum(size for name, size in rooms.items() if name in helpers)
         largest = max((size for name, size in rooms.items() if name not in helpers), default=0)
         if 3 * largest + among_helpers > MAX_STACK:
-            raise Unsupported("the large values of one action or property do not fit on the stack")
+            large = "the large values and recursive calls of one action or property"
+            raise Unsupported(f"{large} do not fit on the stack")
 
     # ------------------------------------------------------------ functions of the model
 

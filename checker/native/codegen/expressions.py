@@ -5,9 +5,31 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from fencepost.checker.layout import Large, is_scalar, shape
-from fencepost.checker.native.codegen.emitter import I1, I64, LLVM, flag, known, word
+from fencepost.checker.native.codegen.emitter import (
+    I1,
+    I64,
+    LLVM,
+    PTR,
+    Emitter,
+    flag,
+    known,
+    word,
+)
 from fencepost.checker.native.codegen.flow import when
 from fencepost.checker.native.codegen.frame import Frame
+from fencepost.checker.native.codegen.recursion import (
+    ACTIVATION,
+    FIRST_SITE,
+    STOPPED,
+    RecursionFrame,
+    Recursive,
+    keep,
+    kept,
+    kind_of,
+    memory,
+    reads_of,
+    sites_of,
+)
 from fencepost.checker.native.codegen.values import Interval, Universe, V, Val
 from fencepost.checker.request import Unsupported
 from fencepost.spec.core import ir
@@ -36,6 +58,7 @@ class NativeExpressions:
         self.frame = frame
         self.ops = frame.ops
         self.e = frame.ops.e
+        self._functions: dict[tuple[int, ...], Recursive] = {}
 
     # ------------------------------------------------------------ leaves and binding
 
@@ -67,6 +90,60 @@ class NativeExpressions:
             return
         with when(self.e, self.e.invert(truth), rare=True):
             failed()
+
+    def recursion(
+        self, expr: ir.Recursion, arguments: Sequence[V], body: Callable[[Sequence[V]], V]
+    ) -> V:
+        values = [self._val(argument) for argument in arguments]
+        reads = reads_of(expr)
+        if isinstance(self.frame, RecursionFrame):
+            # This function may call the enclosing one, which needs its variables.
+            reads = {read: value.type for read, value in self.frame.reads.items()}
+        kinds = [*(value.type for value in values), *reads.values()]
+
+        def recursive(function: LLVM) -> Recursive:
+            return Recursive(function, expr.type, tuple(reads), sites_of(expr))
+
+        def emit(e: Emitter) -> None:
+            self._functions[expr.slots] = recursive(e.function)
+            _, out, *words = e.arguments
+            own = [Val(kind, argument) for kind, argument in zip(kinds, words, strict=True)]
+            count = len(values)
+            frame = RecursionFrame(e, dict(zip(reads, own[count:], strict=True)))
+            outside = self.frame, self.ops, self.e
+            self.frame, self.ops, self.e = frame, frame.ops, e
+            frame.ops.polling.ask()
+            keep(e, self._val(body(own[:count])), out)
+            e.ret(word(0))
+            self.frame, self.ops, self.e = outside
+            rooms, name = e.unit.rooms, e.function.name
+            rooms[name] = (rooms.get(name, 0) + ACTIVATION) * expr.depth
+
+        parameters = [PTR, PTR, *map(kind_of, kinds)]
+        key = expr, tuple(reads)
+        return self._called(recursive(self.e.unit.helper(key, I64, parameters, emit)), values)
+
+    def recall(self, expr: ir.Recall, arguments: Sequence[V]) -> V:
+        values = [self._val(argument) for argument in arguments]
+        return self._called(self._functions[expr.slots], values)
+
+    def _called(self, recursive: Recursive, values: Sequence[Val]) -> V:
+        """Calls a recursive function. If the evaluation fails, the caller fails too."""
+        e, frame = self.e, self.frame
+        out = memory(e, recursive.type)
+        given = [*values, *(frame.read(variable, next) for variable, next in recursive.reads)]
+        words = [value.word for value in given]
+        status = e.call(recursive.function, [frame.context, out, *words])
+        with when(e, e.as_flag(status), rare=True):
+            if isinstance(frame, RecursionFrame):
+                e.ret(status)
+            else:
+                with when(e, e.eq(status, word(STOPPED))):
+                    self.ops.polling.ask()
+                for site in recursive.sites:
+                    with when(e, e.eq(status, word(FIRST_SITE + site))):
+                        frame.fail(site, False)
+        return kept(e, recursive.type, out)
 
     def witness(self, mark: int, condition: V) -> V:
         truth = self._flag(condition)
@@ -295,29 +372,17 @@ class NativeExpressions:
         type: Type,
     ) -> V:
         e = self.e
-        size = shape(type)
-        kind = I1 if isinstance(type, Bool) else I64
-        room = e.words(size.words) if isinstance(size, Large) else e.cell(kind)
-
-        def keep(value: Val) -> None:
-            if isinstance(size, Large):
-                e.copy(room, value.word, size.words)
-            else:
-                e.store(value.word, room)
-
-        def now() -> Val:
-            return Val(type, room if isinstance(size, Large) else e.load(room, kind))
-
-        keep(self._val(start))
+        room = memory(e, type)
+        keep(e, self._val(start), room)
 
         def step(element: Val, _: LLVM, end: LLVM) -> None:
-            keep(self._val(body(element, now())))
+            keep(e, self._val(body(element, kept(e, type, room))), room)
             if stop is not None:
-                with when(e, self._flag(stop(now()))):
+                with when(e, self._flag(stop(kept(e, type, room)))):
                     e.goto(end)
 
         self.ops.over(collection, step)
-        return now()
+        return kept(e, type, room)
 
     def enabled(self, action: int, choices: Sequence[V]) -> V:
         chosen = [self._val(choice) for choice in choices]

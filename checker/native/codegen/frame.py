@@ -19,6 +19,7 @@ class Frame:
     """
 
     ops: Collections
+    context: LLVM
 
     def read(self, variable: int, next: bool) -> Val:
         """Returns the value of a variable, in the next state if ``next``."""

@@ -25,10 +25,11 @@ from fencepost.spec.elaborate.types.narrowing import bound_to, when
 from fencepost.spec.elaborate.types.type_expressions import module_member
 from fencepost.spec.elaborate.values import channels
 from fencepost.spec.elaborate.values.boolean import known, truth
-from fencepost.spec.elaborate.values.calls import bound_arguments, entered
 from fencepost.spec.elaborate.values.collections import drawn, elements
+from fencepost.spec.elaborate.values.defs import entered
 from fencepost.spec.elaborate.values.functions import METHODS
 from fencepost.spec.elaborate.values.matches import bound_subject, matched_cases
+from fencepost.spec.elaborate.values.parameters import bound_arguments
 from fencepost.spec.elaborate.values.patterns import bind
 from fencepost.spec.elaborate.values.roles import member, through
 from fencepost.spec.records import replace

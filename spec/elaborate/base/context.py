@@ -20,6 +20,7 @@ from fencepost.spec.elaborate.base.symbols import (
     BrokenEntity,
     ChannelEntity,
     ConstEntity,
+    DefEntity,
     Entity,
     Ghost,
     Instance,
@@ -282,13 +283,37 @@ class Position:
     convert: Convert | None = None
 
 
+@dataclass(slots=True, eq=False)
+class Recursing:
+    """A def with a bound whose body is being elaborated.
+
+    ``depth`` is the depth of the call that evaluates the body. ``slots`` are bound to the depth,
+    the instance of a role family, and the parameters; ``kinds`` are the types of the parameters,
+    and ``result`` is that of the body. ``after`` is as in `Position`. ``called`` is set if the body
+    calls the def, and ``joined`` if it calls a def whose body contains this call. In a ``trial``,
+    ``kinds`` grow so that they include the types of all arguments.
+    """
+
+    entity: DefEntity
+    depth: ir.Local
+    bound: int
+    slots: tuple[int, ...]
+    kinds: tuple[Type, ...]
+    result: Type
+    after: bool = False
+    trial: bool = False
+    called: bool = False
+    joined: bool = False
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Context:
     """The scope at a position in a spec, and the facts that are known there.
 
     ``facts`` maps core expressions that read union values to the tags that these values can have
     here (see `narrowing`). ``returns`` is the label of the block that ``return`` leaves. ``calls``
-    are the spans of the calls being expanded.
+    are the spans of the calls being expanded, ``expanding`` are their defs and procedures, and
+    ``recursing`` those defs that have a bound. All three begin with the outermost call.
     """
 
     work: Elaboration
@@ -300,6 +325,7 @@ class Context:
     facts: Mapping[ir.Expr, frozenset[int]] = field(default_factory=dict[ir.Expr, frozenset[int]])
     calls: tuple[Span, ...] = ()
     expanding: tuple[object, ...] = ()
+    recursing: tuple[Recursing, ...] = ()
     action: int = -1
     returns: int | None = None
 

@@ -43,8 +43,9 @@ from fencepost.spec.elaborate.base.symbols import (
     kind_of,
 )
 from fencepost.spec.elaborate.claims.module_state import every_instance
-from fencepost.spec.elaborate.values.calls import checked_alone, made_up
+from fencepost.spec.elaborate.values.defs import checked_alone
 from fencepost.spec.elaborate.values.functions import FUNCTIONS
+from fencepost.spec.elaborate.values.parameters import made_up
 from fencepost.spec.records import replace
 from fencepost.spec.syntax import nodes as syntax
 from fencepost.spec.text.source import Span

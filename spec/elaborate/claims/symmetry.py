@@ -13,6 +13,7 @@ from typing import TypeVar, assert_never, cast
 
 from fencepost.spec.core import ir
 from fencepost.spec.core.exchange import Exchanging, is_symmetric, symmetric_types
+from fencepost.spec.core.operators import Operator
 from fencepost.spec.core.spelling import show
 from fencepost.spec.core.traverse import (
     Node,
@@ -23,8 +24,9 @@ from fencepost.spec.core.traverse import (
     rebuilt,
     statements,
     variables_read,
+    walk,
 )
-from fencepost.spec.core.types import Bag, Bool, Seq, Set, as_collection, describe
+from fencepost.spec.core.types import Bag, Bool, Int, Seq, Set, as_collection, describe
 from fencepost.spec.elaborate.base.context import Elaboration
 from fencepost.spec.records import replace
 from fencepost.spec.semantics.concrete import evaluate_constant
@@ -142,6 +144,9 @@ class Look:
             ) if _unordered(domain):
                 if id(node) not in self.counted or is_symmetric(element):
                     self._ordered(span, describe(domain.type), "make a set of it, or a map")
+            case ir.Fold(domain=domain) if _unordered(domain) and not _adds(node):
+                cure = "use `sum`, `|` or `&`, or a quantifier"
+                self._ordered(span, describe(domain.type), cure)
             case ir.ForEach(slot, domain, body) if _unordered(domain):
                 for reason in _why_rounds_differ(slot, body):
                     self._ordered(span, describe(domain.type), reason)
@@ -175,6 +180,45 @@ def _is_fixed(literal: ir.Literal) -> bool:
         for enum in symmetric_types([literal.type])
         for index in range(len(enum.members) - 1)
     )
+
+
+def _adds(fold: ir.Fold) -> bool:
+    """Returns whether each round adds a value to a number, or combines a set with a value, and the
+    value does not depend on the accumulator. The order of such rounds does not matter.
+    """
+    body = fold.body
+    match body:
+        case ir.Conditional(condition=condition, then=then, otherwise=ir.Local(slot=slot)) if (
+            slot == fold.accumulator and not _uses(condition, slot) and not may_fail(condition)
+        ):
+            body = then
+        case _:
+            pass
+    checked = False
+    match body:
+        case ir.Let(value=value, body=ir.Demand(ir.Fits(), body=ir.Convert(operand=ir.Local()))):
+            body, checked = value, True
+        case _:
+            pass
+    while isinstance(body, ir.Convert):
+        body = body.operand
+    match body:
+        case ir.Arithmetic(Int(), Operator.ADD, left, right):
+            pass
+        case ir.SetAlgebra(_, ir.SetOperator.UNION | ir.SetOperator.INTERSECTION, left, right):
+            pass
+        case _:
+            return False
+    sides = [side for side in (left, right) if side != ir.Local(fold.type, fold.accumulator)]
+    if len(sides) != 1 or _uses(sides[0], fold.accumulator) or may_fail(sides[0]):
+        return False
+    # Unless all amounts have the same sign, an intermediate sum may be out of range.
+    amount = sides[0].type
+    return not checked or not isinstance(amount, Int) or amount.low >= 0 or amount.high <= 0
+
+
+def _uses(expr: ir.Expr, slot: int) -> bool:
+    return any(isinstance(node, ir.Local) and node.slot == slot for node in walk(expr))
 
 
 def _why_rounds_differ(slot: int, body: ir.Statement) -> Iterator[str]:

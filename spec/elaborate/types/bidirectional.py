@@ -70,6 +70,8 @@ def need(context: Context, node: syntax.Expr) -> Need:
             return need(context, function) if _is_member(context, function) else Need.NOTHING
         case syntax.Conditional(then=then, otherwise=otherwise):
             return min(need(context, then), need(context, otherwise))
+        case syntax.Fold(accumulator=accumulator, start=start) if accumulator.type is None:
+            return need(context, start)
         case syntax.LetIn(target=target, body=body):
             # The types of the bound names do not depend on the context.
             return _need_inside(context, target, body)

@@ -186,8 +186,8 @@ def comprehension(
     """
     if isinstance(expected, Option):
         expected = expected.element
-    generators, inner = _bound(context.inner(), node.binders, node.span)
-    first = generators[0] if generators else None
+    sources, inner = generators(context.inner(), node.binders, node.span)
+    first = sources[0] if sources else None
     condition = None if node.condition is None else truth(inner, node.condition)
     if condition is not None:
         inner = inner.learn(when(condition.expr, True))
@@ -198,13 +198,13 @@ def comprehension(
     element = inner.expression(node.element, element_type)
     if element is None or (node.condition is not None and condition is None):
         return None
-    if first is None or len(generators) < len(node.binders):
+    if first is None or len(sources) < len(node.binders):
         return None
     if isinstance(element_type, Option) and not isinstance(element.type, Option):
         element = widened(element, Option(element.type))
     if mapping:
         return _mapping(context, node, expected, first, element)
-    domains = [generator.domain for generator in generators]
+    domains = [generator.domain for generator in sources]
     orders = (going_through(domain.type, node.span) for domain in domains)
     ghost = first_ghost(*domains, condition, element) or next(filter(None, orders), None)
     size = 1
@@ -221,7 +221,7 @@ def comprehension(
     if target.capacity is not None and target.capacity > MAX_CAPACITY:
         return _too_many(context, node.span, size)
     test = None if condition is None else condition.expr
-    *outer, last = generators
+    *outer, last = sources
     expr: ir.Expr = ir.Collect(
         target, last.slot, last.domain.expr, test, element.expr, span=node.span
     )
@@ -231,7 +231,7 @@ def comprehension(
 
 
 @dataclass(frozen=True, slots=True)
-class _Generator:
+class Generator:
     """A generator ``x in S``: the domain, and the slot and the name of the element."""
 
     domain: Operand
@@ -254,23 +254,23 @@ def drawn(
     return slot, bound_to(inner, local, domain.expr)
 
 
-def _bound(
+def generators(
     context: Context, binders: tuple[syntax.Binder, ...], span: Span
-) -> tuple[list[_Generator], Context]:
+) -> tuple[list[Generator], Context]:
     """Elaborates the generators. Returns the correct ones and the context after all of them. Each
     generator may use the names of those before it.
     """
     context.work.limit(len(binders), span)
-    generators: list[_Generator] = []
+    sources: list[Generator] = []
     for binder in binders:
         domain = elements(context, binder.domain)
         slot, context = drawn(context, binder, domain, None if domain is None else domain.ghost)
         if domain is not None:
-            generators.append(_Generator(domain, slot, binder.label))
-    return generators, context
+            sources.append(Generator(domain, slot, binder.label))
+    return sources, context
 
 
-def _maps(node: syntax.Comprehension, first: _Generator | None, expected: Type | None) -> bool:
+def _maps(node: syntax.Comprehension, first: Generator | None, expected: Type | None) -> bool:
     """Whether a comprehension in square brackets makes a map."""
     whole = first is not None and isinstance(first.domain.expr, ir.Universe)
     single = len(node.binders) == 1
@@ -281,7 +281,7 @@ def _mapping(
     context: Context,
     node: syntax.Comprehension,
     expected: Type | None,
-    generator: _Generator,
+    generator: Generator,
     element: Operand,
 ) -> Operand | None:
     domain = generator.domain
@@ -309,7 +309,7 @@ def quantifier(context: Context, node: syntax.Quantifier) -> Operand | None:
     every = node.kind == "forall"
     # The order of a bag may depend on ghost fields, but it does not affect a quantifier, so
     # `going_through` is not applied here.
-    outer, inner = _bound(context if every else context.inner(), node.binders, node.span)
+    outer, inner = generators(context if every else context.inner(), node.binders, node.span)
     body = truth(inner, restricted(node))
     if body is None or len(outer) < len(node.binders):
         return None

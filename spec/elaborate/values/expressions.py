@@ -19,6 +19,7 @@ from fencepost.spec.elaborate.values import (
     collections,
     comparison,
     fields,
+    folds,
     formulas,
     matches,
     names,
@@ -114,6 +115,8 @@ def _expression(context: Context, node: syntax.Expr, expected: Type | None) -> O
             return collections.literal_map(context, node, expected)
         case syntax.Comprehension():
             return collections.comprehension(context, node, expected)
+        case syntax.Fold():
+            return folds.fold(context, node, expected)
         case syntax.Call():
             return calls.call(context, node, expected)
         case syntax.Index():

@@ -36,9 +36,9 @@ from fencepost.spec.elaborate.types.members import (
     member_value,
 )
 from fencepost.spec.elaborate.types.type_expressions import module_member, resolve, type_of
-from fencepost.spec.elaborate.values.calls import expanded
 from fencepost.spec.elaborate.values.channels import channel_index
 from fencepost.spec.elaborate.values.collections import universe
+from fencepost.spec.elaborate.values.defs import expanded
 from fencepost.spec.elaborate.values.enabled import in_property
 from fencepost.spec.elaborate.values.fields import field_of, indexed
 from fencepost.spec.elaborate.values.roles import Through, denoted, member, process, through
