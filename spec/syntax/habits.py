@@ -469,6 +469,27 @@ def _rest_of_pattern(slip: Slip) -> Problem | None:
     return slip.problem("F117", 'a pattern has no "..."; write "_" for each field to ignore', note)
 
 
+def _loop(slip: Slip) -> Problem | None:
+    """Recognizes a loop in a value, as in the body of a def."""
+    if slip.unexpected.text != "for" or INTEGER not in slip.expected:
+        return None
+    if "require" in slip.expected:
+        return None
+    message = f'a value has no "for" loop; a fold computes a value from elements: {vocabulary.FOLD}'
+    return slip.problem("F101", message)
+
+
+def _folded(slip: Slip) -> Problem | None:
+    """Recognizes `fold(x in S, ...)`, `fold(n = 0, x in S: e)` and `fold(n, x in S: e)`."""
+    texts = [token.text for token in slip.inside]
+    before = slip.line[: len(slip.line) - len(texts)]
+    if not before or before[-1].text != "fold" or (not texts and "(" not in slip.expected):
+        return None
+    if "from" in texts and ":" in texts[texts.index("from") :]:
+        return None
+    return slip.problem("F101", f"the form of a fold is: {vocabulary.FOLD}")
+
+
 def _no_result(slip: Slip) -> Problem | None:
     """Recognizes `return e`."""
     if slip.near(-1).text != "return" or slip.unexpected.kind in LAYOUT or "where" in slip.expected:
@@ -482,5 +503,5 @@ def _no_result(slip: Slip) -> Problem | None:
 HINTS: tuple[Callable[[Slip], Problem | None], ...] = (
     _comment, _unequal, _in_place, _primed, _operator_first, _let_line, _let_in, _chosen,
     _several_generators, _keyed, _quantified, _where, _content_first, _slice, _several_fields,
-    _temporal, _word_before, _rest_of_pattern, _no_result,
+    _temporal, _word_before, _rest_of_pattern, _loop, _folded, _no_result,
 )  # fmt: skip

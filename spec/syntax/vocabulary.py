@@ -29,6 +29,7 @@ COMPARISONS = word_set("== != < <= > >= in is")
 _VALUES = word_set(
     "( [ { - not if forall exists choose fold let match true false none NAME INTEGER"
 )
+FOLD = "fold(n, x in S from 0: n + x)"
 _OPERATORS = COMPARISONS | word_set("and or not implies iff .. + - | * // % &")
 CONNECTIVES = word_set("and or implies iff in is")
 """The operators between two values that are words."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from tests.strategies.bodies import Body, Channel, block
 from tests.strategies.drawing import Drawing
 from tests.strategies.failing import daring
+from tests.strategies.folding import recursive
 from tests.strategies.kinds import BOOL, Kinds, size
 from tests.strategies.reading import literal
 from tests.strategies.scope import (
@@ -258,6 +259,8 @@ class Declarations:
         return scope, tuple(kinds), f"({', '.join(texts)})" if texts else ""
 
     def definition(self, role: Role | None, lines: list[str]) -> Function:
+        if self.draw.chance(15):
+            return self._recursive(role, lines)
         name = self.draw.name("d")
         scope, parameters, text = self._parameters(self.scope(role, "action"), True)
         kind = BOOL if self.draw.chance(40) else self.world.kinds.any(1)
@@ -273,6 +276,14 @@ class Declarations:
         if role is None:
             self.defs.append(function)
         return function
+
+    def _recursive(self, role: Role | None, lines: list[str]) -> Function:
+        names = tuple(self.draw.name("d") for _ in range(self.draw.pick([1, 1, 2])))
+        cycle = recursive(self.scope(role, "action"), names, self.world.kinds.any(1))
+        lines += cycle.lines
+        if role is None:
+            self.defs += cycle.functions
+        return cycle.functions[0]
 
     def procedure(
         self,

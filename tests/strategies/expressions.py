@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from tests.strategies import collecting, numbers, truth
+from tests.strategies.folding import fold
 from tests.strategies.kinds import size, telling
 from tests.strategies.matching import match_value
 from tests.strategies.reading import call, conditional, literal, read
@@ -41,6 +42,10 @@ def expression(scope: Scope, kind: Type, depth: int, typed: bool) -> Text:
         return _let_in(scope, kind, depth, typed)
     if depth > 0 and scope.world.drawing.chance(5):
         written = match_value(scope, kind, depth, typed)
+        if written is not None:
+            return written
+    if depth > 0 and scope.world.drawing.chance(3):
+        written = fold(scope, kind, depth)
         if written is not None:
             return written
     match kind:

@@ -6,6 +6,7 @@ from dataclasses import replace
 from itertools import product
 
 from tests.strategies.collecting import domain
+from tests.strategies.folding import total
 from tests.strategies.kinds import BOOL, WIDE
 from tests.strategies.reading import (
     conditional,
@@ -54,6 +55,7 @@ def number(scope: Scope, depth: int) -> Text:
             (2, lambda: _size(scope, depth)),
             (1, lambda: _occurrences(scope, depth)),
             (1, lambda: _added_up(scope, depth)),
+            (1, lambda: total(scope, depth)),
             (1, lambda: _of_two(scope, depth)),
             (2, lambda: extreme(scope)),
             (1, lambda: _either(scope, depth)),

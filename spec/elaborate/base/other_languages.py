@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from fencepost.spec.core.types import Bag, Map, Seq, Set, Type
-from fencepost.spec.syntax.vocabulary import ALWAYS, PRINTING, PRINTS, UNION
+from fencepost.spec.syntax.vocabulary import ALWAYS, FOLD, PRINTING, PRINTS, UNION
 
 FUNCTIONS = {
     "length": "len", "size": "len", "card": "len", "cardinality": "len", "head": "first",
@@ -23,6 +23,7 @@ METHODS = {
 """Maps names of methods in other languages to our names."""
 
 _SUBSET = "write a <= b"
+_FOLD = f"write {FOLD}"
 _ALL = "write forall x in S: p"
 INSTEAD = {
     "union": UNION,
@@ -35,6 +36,8 @@ INSTEAD = {
     "any": "write exists x in S: p", "all": _ALL, "filter": "write {x for x in S if p}",
     "map": "write [e for x in q] for a sequence, and [e for k in K] for a map",
     "set": "the empty set is {}, and a range a..b or a type is a set", "list": "write []",
+    "reduce": _FOLD, "foldl": _FOLD, "foldr": _FOLD, "foldleft": _FOLD, "foldright": _FOLD,
+    "foldset": _FOLD, "foldseq": _FOLD, "foldfunction": _FOLD, "mapthenfoldset": _FOLD,
     "abs": "write if x < 0 then -x else x", "contains": "write x in s",
     "tail": "write q[1..]", "butlast": "write q[..len(q) - 2]",
     "subseq": "a part of a sequence is q[i..j], q[i..] or q[..j]",

@@ -186,22 +186,25 @@ def _adds(fold: ir.Fold) -> bool:
     """Returns whether each round adds a value to a number, or combines a set with a value, and the
     value does not depend on the accumulator. The order of such rounds does not matter.
     """
-    body = fold.body
+    body, checked = fold.body, False
     match body:
-        case ir.Conditional(condition=condition, then=then, otherwise=ir.Local(slot=slot)) if (
-            slot == fold.accumulator and not _uses(condition, slot) and not may_fail(condition)
+        case ir.Let(
+            value=value,
+            body=ir.Demand(condition=ir.Fits(), body=ir.Convert(operand=ir.Local())),
+        ):
+            body, checked = value, True
+        case _:
+            pass
+    match body:
+        case ir.Conditional(condition=condition, then=then, otherwise=otherwise) if (
+            _unconverted(otherwise) == ir.Local(fold.type, fold.accumulator)
+            and not _uses(condition, fold.accumulator)
+            and not may_fail(condition)
         ):
             body = then
         case _:
             pass
-    checked = False
-    match body:
-        case ir.Let(value=value, body=ir.Demand(ir.Fits(), body=ir.Convert(operand=ir.Local()))):
-            body, checked = value, True
-        case _:
-            pass
-    while isinstance(body, ir.Convert):
-        body = body.operand
+    body = _unconverted(body)
     match body:
         case ir.Arithmetic(Int(), Operator.ADD, left, right):
             pass
@@ -215,6 +218,10 @@ def _adds(fold: ir.Fold) -> bool:
     # Unless all amounts have the same sign, an intermediate sum may be out of range.
     amount = sides[0].type
     return not checked or not isinstance(amount, Int) or amount.low >= 0 or amount.high <= 0
+
+
+def _unconverted(expr: ir.Expr) -> ir.Expr:
+    return _unconverted(expr.operand) if isinstance(expr, ir.Convert) else expr
 
 
 def _uses(expr: ir.Expr, slot: int) -> bool:

@@ -145,7 +145,8 @@ def _refuse(context: Context, entity: DefEntity | ProcedureEntity, span: Span) -
     if isinstance(entity, ProcedureEntity):
         message = f'"{name}" calls itself, but procedures cannot be recursive; a def can'
         return context.work.report("F213", span, message, entity.note)
-    form = f"def {name}(...): T at most 10 = e"
+    head = Span(entity.span.source, entity.span.start, entity.decl.result.span.end)
+    form = f"def {' '.join(head.text.split())} at most 10 = ..."
     message = f'"{name}" calls itself, so it needs a bound on the depth of its calls: {form}'
     return context.work.report("F213", span, message, entity.note)
 
@@ -198,7 +199,9 @@ def _bound(context: Context, entity: DefEntity) -> int | None:
     assert node is not None
     signatures, key = context.work.signatures, (id(node), entity.module)
     if key not in signatures:
-        bound = integer(replace(context, module=entity.module, expanding=()), node)
+        bound = integer(
+            replace(context, module=entity.module, expanding=(*context.expanding, entity)), node
+        )
         if bound is not None and not 1 <= bound <= MAX_RECURSION:
             message = f"the bound of a recursion is 1 to {MAX_RECURSION}, but this is {bound}"
             bound = context.work.report("F713", node.span, message)

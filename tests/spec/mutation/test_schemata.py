@@ -46,6 +46,7 @@ MORE = {
         "    for z in 0..1:\n        if z > 0: add(y)\n"
         "    assert x < 10\n    send Ping(y) to net\n"
         "action b on Ping(n) from net where n > 0:\n    pick y in 0..3 where y > n\n"
+        "    require fold(k: 0..9, z in 0..3 if z > 1 from n: y) > 0\n"
         "    match last:\n        case Ping(m): x = m\n        case Pong: skip\n"
         "    last = Pong\n    q.append(y)\n"
         "    x = match last: case Ping(==x): y; case Ping(m) as p: m; case Pong: x\n"

@@ -57,6 +57,16 @@ def at(index: int) -> ir.At:
 
 X = local(0)
 PRODUCT = ir.Arithmetic(ANY, Operator.MULTIPLY, X, X)
+SO_FAR = local(1, ANY)
+NEXT = ir.Arithmetic(ANY, Operator.ADD, ir.Arithmetic(ANY, Operator.MULTIPLY, SO_FAR, lit(10)), X)
+"""The digits so far, followed by X."""
+COUNTED_DOWN = ir.Conditional(
+    ANY,
+    less(X, lit(2)),
+    SO_FAR,
+    ir.Recall(ANY, (0, 1), (ir.Arithmetic(DIGIT, Operator.SUBTRACT, X, lit(1)), NEXT)),
+)
+"""The body of a recursion that appends the digits from X down to 2."""
 TRUTH: list[tuple[ir.Expr, Value]] = [
     (lit(3), 3),
     (ir.Let(DIGIT, 0, lit(3), X), 3),
@@ -200,6 +210,12 @@ LOOPS: list[tuple[ir.Expr, Value]] = [
         ),
         (2, 4, 4),
     ),
+    (ir.Fold(ANY, 0, 1, among(1, 3), lit(2, ANY), NEXT), 213),
+    (ir.Fold(ANY, 0, 1, lit((1, 1, 3), HEAP), lit(2, ANY), NEXT), 2113),
+    (ir.Fold(ANY, 0, 1, lit((3, 1), LINE), lit(2, ANY), NEXT), 231),
+    (ir.Fold(ANY, 0, 1, among(), lit(2, ANY), NEXT), 2),
+    (ir.Recursion(ANY, (0, 1), (lit(4), lit(0, ANY)), 5, COUNTED_DOWN), 432),
+    (ir.Recursion(ANY, (0, 1), (lit(1), lit(7, ANY)), 5, COUNTED_DOWN), 7),
     (ir.Extreme(MAYBE, False, among(4, 7)), (4,)),
     (ir.Extreme(MAYBE, True, among(4, 7)), (7,)),
     (ir.Extreme(MAYBE, False, lit((5, 2, 7), LINE)), (2,)),

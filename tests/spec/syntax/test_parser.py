@@ -202,7 +202,7 @@ def test_spans_are_the_text_of_the_node() -> None:
 
 
 RESERVED = """
-    and any assert case choose elif else exists false for forall ghost if iff
+    and any assert case choose elif else exists false fold for forall ghost if iff
     implies in is let match none not or pick require return send skip then true where with
 """
 
