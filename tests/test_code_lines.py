@@ -16,7 +16,7 @@ ROWS: dict[str, int] = {
     "checker": 1_900,
     "checker/cli": 3_500,
     "checker/lsp": 2_350,
-    "checker/native": 11_250,
+    "checker/native": 11_350,
     "checker/printing": 200,
     "checker/reference": 100,
     "checker/regions": 1_750,

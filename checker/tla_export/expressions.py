@@ -50,6 +50,7 @@ from fencepost.checker.tla_export.tree import (
 from fencepost.checker.tla_export.values import NotExported, literal
 from fencepost.spec.core import ir, types
 from fencepost.spec.core.operators import Operator, result_range
+from fencepost.spec.core.traverse import walk
 from fencepost.spec.core.type_relations import within
 from fencepost.spec.core.types import Type
 from fencepost.spec.records import replace
@@ -181,13 +182,19 @@ def _let(scope: Scope, expr: ir.Let) -> Expr:
 
 def _recursion(scope: Scope, expr: ir.Recursion) -> Expr:
     """Returns a call of a recursive operator that is defined around the call."""
-    name = scope.work.functions[expr.slots] = scope.names.fresh("Recursive")
-    parameters = tuple(scope.local(slot) for slot in expr.slots)
+    text = "" if expr.span is None else expr.span.text.partition("(")[0].rpartition(".")[2]
+    name = scope.names.fresh(text if text.isidentifier() else "Recursive")
+    scope.work.functions[expr.slots] = name
+    level, *others = expr.slots
+    parameters = (scope.local(level, "level"), *map(scope.local, others))
     inner = replace(scope, slots=dict(zip(expr.slots, map(Name, parameters), strict=True)))
-    # TLC evaluates an argument only if it needs the value.
     body = inner.value(expr.body)
-    for parameter in reversed(parameters):
-        body = call("After", Name(parameter), body)
+    calls = (node for node in walk(expr.body) if isinstance(node, ir.Recall))
+    same = [part.arguments for part in calls if part.slots == expr.slots]
+    for parameter, *arguments in zip(parameters, expr.arguments, *same, strict=True):
+        if any(map(scope.work.fails, arguments)):
+            # TLC evaluates an argument only if it needs the value.
+            body = call("After", Name(parameter), body)
     definition = Definition(name, parameters, body, recursive=True)
     invocation = call(name, *(expression(scope, part) for part in expr.arguments))
     return defining(definition, invocation)

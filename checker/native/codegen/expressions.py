@@ -131,8 +131,8 @@ class NativeExpressions:
         """Calls a recursive function. If the evaluation fails, the caller fails too."""
         e, frame = self.e, self.frame
         out = memory(e, recursive.type)
-        given = [*values, *(frame.read(variable, next) for variable, next in recursive.reads)]
-        words = [value.word for value in given]
+        operands = [*values, *(frame.read(variable, next) for variable, next in recursive.reads)]
+        words = [value.word for value in operands]
         status = e.call(recursive.function, [frame.context, out, *words])
         with when(e, e.as_flag(status), rare=True):
             if isinstance(frame, RecursionFrame):

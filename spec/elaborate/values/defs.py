@@ -162,9 +162,9 @@ def checked_alone(context: Context, entity: DefEntity) -> None:
         return
     names = [parameter.name.text for parameter in entity.decl.parameters]
     operands = [inside.locals[name].operand for name in names if name in inside.locals]
-    known = [operand for operand in operands if operand is not None]
-    if len(known) == len(names):
-        _recursion(context, entity, known, context.instance, entity.span)
+    arguments = [operand for operand in operands if operand is not None]
+    if len(arguments) == len(names):
+        _recursion(context, entity, arguments, context.instance, entity.span)
 
 
 # ---------------------------------------------------------------- recursion
