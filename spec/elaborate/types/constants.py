@@ -60,6 +60,29 @@ def effort(expr: ir.Expr) -> int:
             rounds = most(as_collection(operand.type))
             total += rounds
         total += effort(operand) * (rounds if inside else 1)
+    if isinstance(expr, ir.Recursion):
+        calls = _calls(expr.body, frozenset([expr.slots]))
+        total *= expr.depth if calls < 2 else calls**expr.depth
+    return total
+
+
+def _calls(expr: ir.Expr, slots: frozenset[tuple[int, ...]]) -> int:
+    """Returns an upper bound on the number of calls of the recursions with these slots in one
+    evaluation of ``expr``, without the calls that they make in turn.
+    """
+    match expr:
+        case ir.Conditional(condition=condition, then=then, otherwise=otherwise):
+            return _calls(condition, slots) + max(_calls(then, slots), _calls(otherwise, slots))
+        case ir.Recursion(slots=own, body=body) if _calls(body, slots):
+            slots |= {own}
+        case _:
+            pass
+    total = int(isinstance(expr, ir.Recall) and expr.slots in slots)
+    rounds = 1
+    for operand, role, inside in operands(expr):
+        if role == "Collection":
+            rounds = most(as_collection(operand.type))
+        total += _calls(operand, slots) * (rounds if inside else 1)
     return total
 
 
