@@ -130,6 +130,10 @@ class Collecting:
                 whole = self.usual(expr, scope, integer="the end of a range")
                 all_values = "together with all values of a type or range in a set"
                 return self.constants(whole, whole.shape, all_values)
+            case ir.Subsets(_, collection):
+                base = self.bench.forbid(see(collection), "an element of a subset", expr.span)
+                subsets = self.again(expr, self.shapes.fresh(expr.type), base)
+                return self.constants(subsets, subsets.shape, "in one of all subsets of a set")
             case ir.Contains(collection, element):
                 return truth(self.contains(expr, collection, element, scope), expr.span)
             case ir.At(_, sequence, position):

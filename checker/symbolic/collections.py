@@ -83,6 +83,17 @@ class SymbolicCollections(SymbolicExpressions):
     def universe(self, type: Set) -> V:
         return V(type, (True,) * len(values.all_values(type.element)))
 
+    def subsets(self, collection: V, type: Set) -> V:
+        kind = type.element
+        candidates = (V(kind, values.tree_of(kind, v)) for v in values.all_values(kind))
+        empty = self.constant((), kind)
+
+        def inside(candidate: V) -> Truth:
+            rest = self.algebra(ir.SetOperator.DIFFERENCE, candidate, collection, kind)
+            return order.equal(rest.tree, empty.tree, kind)
+
+        return V(type, tuple(inside(candidate) for candidate in candidates))
+
     def interval(self, low: V, high: V, type: Type) -> V:
         assert isinstance(type, Set)
         candidates = values.all_values(type.element)

@@ -74,6 +74,8 @@ def of_collections(scope: Scope, expr: ir.Collecting) -> Expr:
         case ir.Universe(kind):
             assert isinstance(kind, types.Set)
             return universe(kind.element, scope.names)
+        case ir.Subsets(collection=collection):
+            return Prefix("SUBSET", made(collection))
         case ir.Interval(low=low, high=high):
             return Infix("..", made(low), made(high))
         case ir.Build(kind, elements=parts):

@@ -15,7 +15,7 @@ sequences do not.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TypeAlias
 
 from fencepost.checker.outcome import Finding, Step, Trace, Verdict
@@ -120,7 +120,9 @@ class _Tape(Run):
         self.counts: list[int] = []
         self.changes: list[tuple[int, Value, Value]] = []
 
-    def offer(self, offer: Sequence[Value], pick: ir.Pick) -> bool:
+    def offer(self, values: Iterable[Value], pick: ir.Pick) -> bool:
+        # The reads of the condition precede the choice, so it is evaluated for all values now.
+        offer = [*values] if pick.condition is not None else values
         self.counts.append(len(self.reads))
         return super().offer(offer, pick)
 

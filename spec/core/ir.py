@@ -364,11 +364,24 @@ class Universe(Typed):
 
 
 @dataclass(frozen=True, slots=True)
+class Subsets(Typed):
+    """The set of all subsets of the set ``collection``. The node's type is ``Set`` of the type of
+    ``collection``.
+    """
+
+    collection: Collection
+
+
+@dataclass(frozen=True, slots=True)
 class Interval(Typed):
     """The set of the integers ``low`` to ``high``, both included; empty if ``low > high``."""
 
     low: Integer
     high: Integer
+
+
+Computed: TypeAlias = Universe | Subsets | Interval
+"""Sets whose elements are computed one at a time. They may be too large to be stored."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -596,8 +609,8 @@ Structural: TypeAlias = (
 """Expressions about records, unions and options."""
 
 Collecting: TypeAlias = (
-    Universe | Interval | Build | Add | Remove | InsertAt | RemoveAt | Contains | Size | SetAlgebra
-    | At | Get | BuildMap | Quantified | Collect | Gather | Fold | Sum | Extreme | Find
+    Universe | Subsets | Interval | Build | Add | Remove | InsertAt | RemoveAt | Contains | Size
+    | SetAlgebra | At | Get | BuildMap | Quantified | Collect | Gather | Fold | Sum | Extreme | Find
     | Occurrences
 )  # fmt: skip
 """Expressions about collections and maps."""

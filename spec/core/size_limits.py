@@ -6,7 +6,7 @@ hostile spec could make astronomically large.
 
 from __future__ import annotations
 
-from fencepost.spec.core.types import Bag, Seq, Set, Type, Union, bits, cardinality, components
+from fencepost.spec.core.types import Bag, Seq, Set, Type, Union, bits, components, count_values
 
 MAX_CAPACITY = 65_535
 """The maximum capacity of a collection or channel."""
@@ -16,9 +16,6 @@ MAX_KEYS = 4_096
 
 MAX_PARTS = 4_096
 """The maximum number of types in a type expression with all names expanded (see `parts`)."""
-
-MAX_ITERATED = 1 << 20
-"""The maximum number of values of a type that may be iterated over or chosen from."""
 
 MAX_EXPANDED = 40_000
 """The maximum number of statements and expressions of a model with all calls expanded."""
@@ -48,14 +45,14 @@ WIDEST_STATE = 1 << 16
 
 def countable(kind: Type, most: int) -> bool:
     """Returns whether ``kind`` has at most ``most`` values. ``most`` must fit in 64 bits."""
-    return bits(kind) <= 64 and cardinality(kind) <= most
+    return bits(kind) <= 64 and count_values(kind, most) <= most
 
 
 def most(kind: Set | Seq | Bag) -> int:
-    """Returns the maximum number of elements of a collection of this type."""
-    if kind.capacity is None:
-        return cardinality(kind.element)
-    return kind.capacity
+    """Returns the maximum number of elements of a collection of this type. Numbers above 2**64 are
+    not exact.
+    """
+    return count_values(kind.element, 1 << 64) if kind.capacity is None else kind.capacity
 
 
 def parts(kind: Type) -> int:

@@ -18,7 +18,7 @@ section 3 orders values of its type:
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain, combinations, combinations_with_replacement, product
+from itertools import product
 from math import comb, prod
 from typing import TypeAlias, assert_never, cast
 
@@ -337,7 +337,7 @@ def _shape(kind: Type) -> Shape:
 
 def cardinality(kind: Type) -> int:
     """Returns the exact number of values of ``kind``, which may be astronomically large (see
-    `size_limits.countable`).
+    `count_values`).
     """
     match view(kind):
         case Numbers() as shape:
@@ -388,11 +388,98 @@ def _width(parts: tuple[Field, ...]) -> int:
     return sum(bits(part.type) for part in parts)
 
 
-def values(kind: Type) -> Iterator[Value]:
-    """Yields every value of ``kind`` in ascending order. The caller must bound the number first."""
+def count_values(kind: Type, most: int) -> int:
+    """Returns the number of values of ``kind``, or ``most + 1`` if it has more than ``most``.
+
+    Unlike `cardinality`, this takes few steps for any type, provided that ``most`` fits in 64 bits.
+    """
+    return min(_count_values(kind, most), most + 1)
+
+
+def _count_values(kind: Type, most: int) -> int:
+    """Like `count_values`, but returns any number above ``most`` if there are more values."""
     match view(kind):
-        case Numbers(low, high) as shape:
-            yield from map(shape.value, range(low, high + 1))
+        case Numbers() as shape:
+            return max(0, shape.high - shape.low + 1)
+        case Product(parts) as shape:
+            return _power(_row_count(parts, most), shape.times, most)
+        case Sum(cases):
+            return sum(_row_count(parts, most) for parts in cases)
+        case Flags(element):
+            return _power(2, count_values(element, most), most)
+        case Elements(element, capacity):
+            # No collection has an element if the element type has no values.
+            inner = count_values(element, most)
+            capacity = capacity if inner else 0
+            if isinstance(kind, Seq):
+                if inner <= 1:
+                    return capacity + 1
+                total, power = 0, 1
+                while capacity >= 0 and total <= most:
+                    total, power, capacity = total + power, power * inner, capacity - 1
+                return total
+            if isinstance(kind, Bag):
+                return _binomial(inner + capacity, capacity, most)
+            total = 0
+            for size in range(min(capacity, inner) + 1):
+                total += _binomial(inner, size, most)
+                if total > most:
+                    break
+            return total
+
+
+def _row_count(parts: tuple[Field, ...], most: int) -> int:
+    return prod(count_values(part.type, most) for part in parts)
+
+
+def _power(base: int, exponent: int, most: int) -> int:
+    """Returns a power, or a number above ``most`` if it exceeds ``most``."""
+    return int(base ** min(exponent, most.bit_length() + 1))
+
+
+def _binomial(n: int, k: int, most: int) -> int:
+    """Returns a binomial coefficient, or a number above ``most`` if it exceeds ``most``."""
+    k, result = min(k, n - k), 1
+    for index in range(1, k + 1):
+        result = result * (n - k + index) // index
+        if result > most:
+            break
+    return result
+
+
+# ---------------------------------------------------------------- enumeration
+
+
+MAX_LISTED = 1 << 12
+"""The values of a type with at most this many values may be listed in memory. The values of larger
+types are always computed one at a time.
+"""
+
+
+def values(kind: Type) -> Iterator[Value]:
+    """Yields every value of ``kind`` in ascending order. The values are computed one at a time."""
+    parts = components(kind)
+    if isinstance(view(kind), Numbers) or any(
+        count_values(part, MAX_LISTED) > MAX_LISTED for part in parts
+    ):
+        return _one_by_one(kind)
+    return _from_lists(kind)
+
+
+def _one_by_one(kind: Type) -> Iterator[Value]:
+    shape = view(kind)
+    if isinstance(shape, Numbers):
+        yield from map(shape.value, range(shape.low, shape.high + 1))
+        return
+    value = first(kind)
+    while value is not None:
+        yield value
+        value = following(kind, value)
+
+
+def _from_lists(kind: Type) -> Iterator[Value]:
+    """Like `values`, for a type whose components have few values. This is faster."""
+    match view(kind):
         case Product(parts) as shape:
             yield from product(*(tuple(values(part.type)) for part in parts), repeat=shape.times)
         case Sum(cases) as shape:
@@ -400,26 +487,148 @@ def values(kind: Type) -> Iterator[Value]:
                 for payload in product(*(tuple(values(part.type)) for part in parts)):
                     yield shape.closed(case, payload)
         case Flags(element):
-            yield from _collections(kind, tuple(values(element)), cardinality(element))
+            items = tuple(values(element))
+            yield from collections(items, len(items), 1)
         case Elements(element, capacity):
-            # With capacity 0, only the empty collection exists, however many values the element
-            # type has.
-            yield from _collections(kind, tuple(values(element)) if capacity else (), capacity)
+            items = tuple(values(element))
+            yield from collections(items, capacity, {Seq: None, Bag: 0}.get(type(kind), 1))
+        case Numbers():
+            raise AssertionError(kind)
 
 
-def _collections(kind: Type, elements: Sequence[Value], capacity: int) -> list[tuple[Value, ...]]:
-    """Returns the values of collection type ``kind`` whose elements come from ``elements``, in
-    ascending order.
+def collections(
+    items: Sequence[Value], capacity: int, gap: int | None
+) -> Iterator[tuple[Value, ...]]:
+    """Yields, in ascending order, the tuples of at most ``capacity`` of the ascending ``items``.
+
+    Each position of ``items`` in a tuple is at least ``gap`` more than the position before it: a
+    gap of 0 gives bags, and 1 gives sets. With a gap of None, the tuples are sequences.
     """
-    sizes = range(capacity + 1)
-    chosen: Iterator[Iterable[tuple[Value, ...]]]
-    if isinstance(kind, Seq):
-        chosen = (product(elements, repeat=size) for size in sizes)
-    elif isinstance(kind, Bag):
-        chosen = (combinations_with_replacement(elements, size) for size in sizes)
-    else:
-        chosen = (combinations(elements, size) for size in sizes)
-    return sorted(chain.from_iterable(chosen))
+    positions: list[int] = []
+    chosen: tuple[Value, ...] = ()
+    while True:
+        yield chosen
+        after = 0 if gap is None or not positions else positions[-1] + gap
+        if len(positions) < capacity and after < len(items):
+            positions.append(after)
+            chosen = (*chosen, items[after])
+            continue
+        while positions and positions[-1] + 1 == len(items):
+            positions.pop()
+        if not positions:
+            return
+        positions[-1] += 1
+        chosen = (*chosen[: len(positions) - 1], items[positions[-1]])
+
+
+def first(kind: Type) -> Value | None:
+    """Returns the least value of ``kind``, or None if the type has no values."""
+    match view(kind):
+        case Numbers(low, high) as shape:
+            return shape.value(low) if low <= high else None
+        case Product() as shape:
+            return _first_row(shape.types)
+        case Sum(cases) as shape:
+            return _first_case(shape, range(len(cases)))
+        case Elements() | Flags():
+            return ()
+
+
+def _first_row(kinds: Iterable[Type]) -> tuple[Value, ...] | None:
+    row = []
+    for kind in kinds:
+        value = first(kind)
+        if value is None:
+            return None
+        row.append(value)
+    return tuple(row)
+
+
+def _first_case(shape: Sum, cases: Iterable[int]) -> Value | None:
+    for case in cases:
+        row = _first_row(part.type for part in shape.cases[case])
+        if row is not None:
+            return shape.closed(case, row)
+    return None
+
+
+def following(kind: Type, value: Value) -> Value | None:
+    """Returns the least value of ``kind`` that is greater than ``value``, or None if ``value`` is
+    the greatest.
+    """
+    match view(kind), value:
+        case Numbers() as shape, int():
+            return shape.value(value + 1) if value < shape.high else None
+        case Product() as shape, tuple():
+            return _following_row(shape.types, value)
+        case Sum(cases) as shape, tuple():
+            case, row = shape.opened(value)
+            after = _following_row([part.type for part in cases[case]], row)
+            if after is not None:
+                return shape.closed(case, after)
+            return _first_case(shape, range(case + 1, len(cases)))
+        case (Elements(element) | Flags(element)) as shape, tuple():
+            if isinstance(shape, Flags) or len(value) < shape.capacity:
+                added = _added(kind, element, value)
+                if added is not None:
+                    return (*value, added)
+            while value:
+                changed = following(element, value[-1])
+                if changed is not None:
+                    return (*value[:-1], changed)
+                value = value[:-1]
+            return None
+        case _:
+            raise AssertionError((kind, value))
+
+
+def _following_row(kinds: Sequence[Type], row: tuple[Value, ...]) -> tuple[Value, ...] | None:
+    for index in reversed(range(len(kinds))):
+        changed = following(kinds[index], row[index])
+        if changed is not None:
+            rest = _first_row(kinds[index + 1 :])
+            assert rest is not None
+            return (*row[:index], changed, *rest)
+    return None
+
+
+def _added(kind: Type, element: Type, value: tuple[Value, ...]) -> Value | None:
+    """Returns the least element that can be appended to a collection, or None if there is none."""
+    if not value or isinstance(kind, Seq):
+        return first(element)
+    return value[-1] if isinstance(kind, Bag) else following(element, value[-1])
+
+
+class Values:
+    """The values of a type as a collection that does not store them."""
+
+    def __init__(self, kind: Type) -> None:
+        self._kind = kind
+
+    def __iter__(self) -> Iterator[Value]:
+        return values(self._kind)
+
+    def __len__(self) -> int:
+        return count_values(self._kind, INT64_HIGH - 1)
+
+    def __contains__(self, value: Value) -> bool:
+        return is_value(value, self._kind)
+
+
+class Subsets:
+    """The subsets of a set as a collection that does not store them."""
+
+    def __init__(self, elements: Sequence[Value]) -> None:
+        self._elements = elements
+
+    def __iter__(self) -> Iterator[tuple[Value, ...]]:
+        return collections(self._elements, len(self._elements), 1)
+
+    def __len__(self) -> int:
+        return 1 << len(self._elements)
+
+    def __contains__(self, value: Value) -> bool:
+        return isinstance(value, tuple) and set(value) <= set(self._elements)
 
 
 def canonical(kind: Type, items: Iterable[Value]) -> tuple[Value, ...]:

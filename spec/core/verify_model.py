@@ -271,7 +271,7 @@ class Operands:
 
     def check(self, expr: ir.Expr) -> None:
         # A type or range used as a set is only iterated over or tested for membership.
-        whole = isinstance(expr, ir.Universe | ir.Interval)
+        whole = isinstance(expr, ir.Computed)
         kind = element_of(expr.type) if whole else expr.type
         self.report.range_of(kind or expr.type)
         slots, recursions = self.slots, self.recursions
@@ -432,6 +432,8 @@ class Operands:
             case ir.Universe(kind):
                 whole = isinstance(kind, types.Set) and kind.capacity is None
                 self.expect(whole, kind, "has not all elements")
+            case ir.Subsets(kind, collection):
+                self.expect(kind == types.Set(collection.type), kind, "has not all subsets")
             case ir.Interval(kind):
                 self.same_shape(kind, types.Set(types.Int(0, 0)))
             case ir.Build(kind) | ir.Add(kind) | ir.Collect(kind):

@@ -7,7 +7,8 @@ index that can be incremented.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from itertools import islice
 
 from fencepost.spec.core import ir, types
 from fencepost.spec.core.types import Type, Value
@@ -29,6 +30,32 @@ class AssertionFailed(Stopped):
     """An assertion failed."""
 
 
+class Offer:
+    """The values of a choice, computed one at a time.
+
+    Only the last value that was read and its successor are kept. The values must be read in order.
+    Reading a value computes its successor, so the frame must then be as it was before the choice.
+    """
+
+    def __init__(self, values: Iterable[Value]) -> None:
+        self._rest = iter(values)
+        self._before = 0
+        self._held = [*islice(self._rest, 1)]
+
+    def __len__(self) -> int:
+        """Returns the number of values known so far. This is more than the index of the last value
+        that was read, unless that value is the last of all.
+        """
+        return self._before + len(self._held)
+
+    def __getitem__(self, index: int) -> Value:
+        if index + 1 == len(self):
+            del self._held[:-1]
+            self._before = index
+            self._held += islice(self._rest, 1)
+        return self._held[index - self._before]
+
+
 class Run:
     """The state of a run of generated code. It is stored as the last element of a frame.
 
@@ -43,7 +70,7 @@ class Run:
     def __init__(self) -> None:
         self.position = 0
         self.indices: list[int] = []
-        self.offers: list[Sequence[Value]] = []
+        self.offers: list[Sequence[Value] | Offer] = []
         self.picks: list[ir.Pick] = []
         self.marks: list[int] = []
         self.seen: list[int] = []
@@ -59,13 +86,14 @@ class Run:
         self.marks.clear()
         self.seen.clear()
 
-    def offer(self, offer: Sequence[Value], pick: ir.Pick) -> bool:
+    def offer(self, values: Iterable[Value], pick: ir.Pick) -> bool:
         """Appends a choice to the current vector. Returns False if there are no values to choose
         from.
         """
+        offer = values if isinstance(values, list | tuple) else Offer(values)
         if self.position < len(self.wanted):
             wanted = self.wanted[self.position]
-            offer = [value for value in offer if value == wanted]
+            offer = [value for value in values if value == wanted]
         if not offer:
             self.guard = pick.guard
             return False

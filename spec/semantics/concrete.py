@@ -13,7 +13,8 @@ from typing import Any, TypeAlias, assert_never
 
 from fencepost.spec.core import ir, types
 from fencepost.spec.core.operators import Operator
-from fencepost.spec.core.types import Type, Value
+from fencepost.spec.core.traverse import may_fail
+from fencepost.spec.core.types import Type, Value, as_collection
 from fencepost.spec.semantics.call_stack import deep, levels
 from fencepost.spec.semantics.choice_points import AssertionFailed, EvaluationError
 from fencepost.spec.semantics.domain import AtIndex, AtKey, Place
@@ -258,10 +259,18 @@ class ConcreteDomain(Stage):
     # ------------------------------------------------------------ collections and maps
 
     def universe(self, type: types.Set) -> Code:
-        return self._constant(_universe(type.element))
+        kind = type.element
+        return self._constant(_universe(kind) if _listed(kind) else types.Values(kind))
 
     def interval(self, low: Code, high: Code, type: Type) -> Code:
-        return self._pure("tuple(range({0}, {1} + 1))", low, high)
+        # A long interval is never stored as a set.
+        text = "range({0}, {1} + 1)"
+        return self._pure(
+            f"tuple({text})" if _listed(as_collection(type).element) else text, low, high
+        )
+
+    def subsets(self, collection: Code, type: types.Set) -> Code:
+        return self._pure("subsets({0})", collection, subsets=types.Subsets)
 
     def build(self, elements: Sequence[Code], type: Type) -> Code:
         match type:
@@ -292,8 +301,8 @@ class ConcreteDomain(Stage):
         return self._code("b = {0}\ni = {1}\nreturn b[:i] + b[i + 1:]", sequence, index)
 
     def contains(self, collection: Code, element: Code) -> Code:
-        constant_elements = self._known.get(collection, ())
-        if len(constant_elements) > BIG:
+        constant_elements = self._known.get(collection)
+        if isinstance(constant_elements, tuple) and len(constant_elements) > BIG:
             return self._pure("{0} in among", element, among=frozenset(constant_elements))
         if collection in self._known or collection in self._places:
             return self._pure("{1} in {0}", collection, element)
@@ -404,6 +413,10 @@ class ConcreteDomain(Stage):
         if condition is not None:
             tried, test = self._bound(condition)
             text = "r = []\nfor f[slot] in {0}:\n if {1}:\n  r.append(f[slot])\nreturn r"
+            listed = _listed(as_collection(pick.domain.type).element)
+            if not listed and not may_fail(pick.condition):
+                each = "def each():\n for f[slot] in {0}:\n  if {1}:\n   yield f[slot]\n"
+                text = f"{each}return each()"
             offer = self._code(text, collection, test, slot=tried)
         if isinstance(pick.domain.type, types.Bag):
             offer = self._code("list(unique({0}))", offer, unique=dict.fromkeys)
@@ -472,6 +485,11 @@ def evaluate_constant(expr: ir.Expr) -> Value:
     code = evaluate(domain, {}, expr)
     value: Value = code([None] * domain.width)
     return value
+
+
+def _listed(kind: Type) -> bool:
+    """Returns whether all values of a type may be listed in memory."""
+    return types.count_values(kind, types.MAX_LISTED) <= types.MAX_LISTED
 
 
 @cache

@@ -109,6 +109,9 @@ def evaluate(domain: Domain[V, C], scope: Scope[V], expr: ir.Expr) -> V:
         case ir.Universe(type):
             assert isinstance(type, types.Set)
             return domain.universe(type)
+        case ir.Subsets(type, collection):
+            assert isinstance(type, types.Set)
+            return domain.subsets(value(collection), type)
         case ir.Interval(type, low, high):
             return domain.interval(value(low), value(high), type)
         case ir.Build(type, elements):

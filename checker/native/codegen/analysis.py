@@ -7,8 +7,9 @@ from dataclasses import replace
 from typing import assert_never
 
 from fencepost.spec.core import ir
+from fencepost.spec.core.size_limits import most
 from fencepost.spec.core.traverse import bodies, rebuilt, statements, walk
-from fencepost.spec.core.types import Bag, Seq, Set, cardinality
+from fencepost.spec.core.types import as_collection
 
 MAX_SCRATCH = 1 << 16
 MAX_NESTED = 16
@@ -124,20 +125,9 @@ def most_picks(statement: ir.Statement) -> int:
             return max(most_picks(then), most_picks(otherwise))
         case ir.ForEach(domain=domain, body=body):
             inner = most_picks(body)
-            return inner * most_elements(domain) if inner else 0
+            return inner * most(as_collection(domain.type)) if inner else 0
         case _:
             return sum(map(most_picks, bodies(statement)))
-
-
-def most_elements(domain: ir.Expr) -> int:
-    """Returns the maximum number of elements of a collection."""
-    match domain.type:
-        case Set(element, None):
-            return cardinality(element)
-        case Set(_, int(capacity)) | Seq(_, capacity) | Bag(_, capacity):
-            return capacity
-        case other:
-            raise AssertionError(other)
 
 
 def has_odometer(statement: ir.Statement) -> bool:

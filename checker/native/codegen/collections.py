@@ -9,9 +9,9 @@ from collections.abc import Callable
 
 from fencepost.checker.layout import WORD, Large, Small, is_scalar, shape
 from fencepost.checker.native.codegen.emitter import I1, I64, LLVM, PTR, VOID, Emitter, flag, word
+from fencepost.checker.native.codegen.enumeration import Enumeration
 from fencepost.checker.native.codegen.flow import when
-from fencepost.checker.native.codegen.order import Gaps
-from fencepost.checker.native.codegen.values import Interval, Universe, V, Val
+from fencepost.checker.native.codegen.values import Interval, Subsets, Universe, V, Val
 from fencepost.checker.request import Unsupported
 from fencepost.spec.core.ir import SetOperator
 from fencepost.spec.core.type_relations import component_pairs, join
@@ -26,10 +26,12 @@ from fencepost.spec.core.types import (
     Type,
     as_collection,
     cardinality,
+    count_values,
+    describe,
 )
 
 MAX_BUILT = 1 << 16
-"""The universe of a type is built as a set only if the type has at most this many values."""
+"""A set that is not stored is built only if its type has at most this many elements."""
 
 
 def machine(kind: Type) -> LLVM:
@@ -39,7 +41,7 @@ def machine(kind: Type) -> LLVM:
     return I64
 
 
-class Collections(Gaps):
+class Collections(Enumeration):
     """Operations on collections, emitted at the emitter's position."""
 
     # ------------------------------------------------------------ helper functions
@@ -96,12 +98,15 @@ class Collections(Gaps):
     # ------------------------------------------------------------ building sets
 
     def materialized(self, value: V) -> Val:
-        """Returns a value as a `Val`. A universe or an interval is built as a set."""
+        """Returns a value as a `Val`. A set that is not stored is built."""
         if isinstance(value, Val):
             return value
         kind = value.type
-        if cardinality(kind.element) > MAX_BUILT:
-            raise Unsupported("it does not build a set with this number of values")
+        if count_values(kind.element, MAX_BUILT) > MAX_BUILT:
+            element = describe(kind.element)
+            raise Unsupported(
+                f"it builds no set of more than {MAX_BUILT:,} values, as {element} has"
+            )
         size = shape(kind)
         if isinstance(value, Universe):
             count = cardinality(kind.element)
@@ -112,17 +117,9 @@ class Collections(Gaps):
                 return Val(kind, word(words[0]))
             return Val(kind, self.e.unit.table(words))
         result = self.constant((), kind)
-        target = self._placed(result)
+        target = self.placed(result)
         self.over(value, lambda element, _, __: self.set_bit(target, element, True))
         return self.now(target)
-
-    def _placed(self, value: Val) -> Val:
-        """Returns a mutable location that initially holds ``value``."""
-        if isinstance(shape(value.type), Small):
-            cell = self.e.cell()
-            self.e.store(value.word, cell)
-            return Val(value.type, cell)
-        return self.copied(value)
 
     def set_bit(self, target: Val, element: Val, on: bool) -> None:
         e = self.e
@@ -161,7 +158,7 @@ class Collections(Gaps):
         return changed
 
     def _appended(self, value: Val, element: Val) -> Val:
-        target = self._placed(value)
+        target = self.placed(value)
         length = self.length(value)
         self.set_at(target, length, element)
         self.set_length(target, self.e.add(length, word(1)))
@@ -197,11 +194,15 @@ class Collections(Gaps):
             if isinstance(collection, Interval):
                 above = e.sle(collection.low, element.word)
                 return e.both(above, e.sle(element.word, collection.high))
+            assert isinstance(collection, Val)
             element = Val(inner, e.select(fits, element.word, word(inner.low)))
             return e.both(fits, self._contains(collection, element))
         if element.type == inner and not isinstance(collection, Val):
             if isinstance(collection, Universe):
                 return flag(True)
+            if isinstance(collection, Subsets):
+                rest = self.combined(SetOperator.DIFFERENCE, element, collection.base, inner)
+                return self.equal(rest, self.constant((), inner))
             collection = self.materialized(collection)
         if element.type != inner:
             return self._contains_like(self.materialized(collection), element)
@@ -262,6 +263,8 @@ class Collections(Gaps):
         if isinstance(collection, Interval):
             span = e.add(e.sub(collection.high, collection.low), word(1))
             return e.select(e.sle(collection.low, collection.high), span, word(0))
+        if isinstance(collection, Subsets):
+            return e.shl(word(1), self.size(collection.base))
         kind = collection.type
         if not isinstance(kind, Set) or kind.capacity is not None:
             return self.length(collection)
@@ -280,11 +283,11 @@ class Collections(Gaps):
         a, b = self.materialized(left), self.materialized(right)
         if a.type == b.type == kind and kind.capacity is None:
             return self._bitwise(operator, a, b, kind)
-        target = self._placed(self.constant((), kind))
+        target = self.placed(self.constant((), kind))
 
         def put(element: Val) -> None:
             grown = self.added(self.now(target), self.converted(element, kind.element))
-            self._replace(target, grown)
+            self.replace(target, grown)
 
         def keep(element: Val, _: LLVM, __: LLVM) -> None:
             inside = self.contains(b, element)
@@ -299,13 +302,6 @@ class Collections(Gaps):
         else:
             self.over(a, keep)
         return self.now(target)
-
-    def _replace(self, target: Val, new: Val) -> None:
-        size = shape(target.type)
-        if isinstance(size, Small):
-            self.e.store(new.word, target.word)
-        else:
-            self.e.copy(target.word, new.word, size.words)
 
     def _bitwise(self, operator: SetOperator, left: Val, right: Val, kind: Set) -> Val:
         e = self.e
@@ -333,11 +329,11 @@ class Collections(Gaps):
             assert isinstance(value, Val)
             return Val(target, value.word)
         if isinstance(target, Set | Seq | Bag):
-            location = self._placed(self.constant((), target))
+            location = self.placed(self.constant((), target))
 
             def grow(element: Val, _: LLVM, __: LLVM) -> None:
                 grown = self.added(self.now(location), self.converted(element, target.element))
-                self._replace(location, grown)
+                self.replace(location, grown)
 
             self.over(value, grow)
             return self.now(location)
@@ -360,22 +356,22 @@ class Collections(Gaps):
 
     def _converted_option(self, value: Val, target: Option) -> Val:
         e = self.e
-        location = self._placed(self.constant((), target))
+        location = self.placed(self.constant((), target))
         with when(e, e.as_flag(self.tag(value))):
             content = self.converted(self.part(value, 1, 0), target.element)
-            self._replace(location, self.built(target, 1, [content]))
+            self.replace(location, self.built(target, 1, [content]))
         return self.now(location)
 
     def mapped(self, kind: Map, body: Callable[[LLVM], Val]) -> Val:
         """Returns the map whose value at each key is ``body`` of the key's rank."""
-        target = self._placed(self._zero(kind))
+        target = self.placed(self._zero(kind))
 
         def put(rank: LLVM, _: LLVM) -> None:
             new = body(rank)
             if isinstance(shape(kind), Large):
                 self.put_at(target, rank, new)
             else:
-                self._replace(target, self.with_element(self.now(target), rank, new))
+                self.replace(target, self.with_element(self.now(target), rank, new))
 
         self.counted(word(cardinality(kind.key)), put)
         return self.now(target)

@@ -12,21 +12,21 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from fencepost.checker.layout import Large, shape
-from fencepost.checker.native.codegen.analysis import has_inner_pick, most_elements
+from fencepost.checker.native.codegen.analysis import has_inner_pick
 from fencepost.checker.native.codegen.emitter import I1, I8, I64, LLVM, flag, known, word
 from fencepost.checker.native.codegen.expressions import NativeExpressions
 from fencepost.checker.native.codegen.flow import when
 from fencepost.checker.native.codegen.frame import Frame
 from fencepost.checker.native.codegen.values import V, Val
-from fencepost.checker.request import Unsupported
 from fencepost.spec.core import ir
+from fencepost.spec.core.size_limits import most
 from fencepost.spec.core.traverse import may_fail
 from fencepost.spec.core.types import Bag, Bool, Set, Union, as_collection
 from fencepost.spec.semantics.domain import Place
 from fencepost.spec.semantics.fold import updated
 
-MAX_FLAGS = 1 << 20
-"""If the condition of a choice may fail, the choice can have at most this many candidates."""
+MAX_FLAGS = 1 << 16
+"""If the condition of a choice may fail, its results are kept for at most this many elements."""
 
 
 class NativeDomain(NativeExpressions):
@@ -186,7 +186,8 @@ class NativeDomain(NativeExpressions):
         """Returns a function that emits, for an element and its ordinal, the test whether the
         element is offered.
 
-        If the condition may fail, it is evaluated for all elements before any element is chosen.
+        If the condition may fail, it is evaluated for all elements before any element is chosen. If
+        there are too many elements to keep the results, it is then evaluated again.
         """
         e = self.e
         distinct = self._distinct(collection)
@@ -202,21 +203,25 @@ class NativeDomain(NativeExpressions):
 
         if condition is None or pick.condition is None or not may_fail(pick.condition):
             return offered
-        most = most_elements(pick.domain)
-        if most > MAX_FLAGS:
-            raise Unsupported("it does not choose from this number of values")
-        flags = e.bytes(most)
-        evaluated = condition
+        evaluated, count = condition, most(as_collection(pick.domain.type))
+        if count > MAX_FLAGS:
+
+            def evaluate(element: Val, _: LLVM, __: LLVM) -> None:
+                evaluated(element)
+
+            self.ops.over(collection, evaluate)
+            return offered
+        flags = e.bytes(count)
 
         def ask(element: Val, ordinal: LLVM, _: LLVM) -> None:
             truth = self._flag(evaluated(element))
-            index = e.select(e.ult(ordinal, word(most)), ordinal, word(0))
+            index = e.select(e.ult(ordinal, word(count)), ordinal, word(0))
             e.store(e.as_byte(truth), e.index(flags, index, I8))
 
         self.ops.over(collection, ask)
 
         def noted(element: Val, ordinal: LLVM) -> LLVM:
-            index = e.select(e.ult(ordinal, word(most)), ordinal, word(0))
+            index = e.select(e.ult(ordinal, word(count)), ordinal, word(0))
             stored = e.byte_as_word(e.load(e.index(flags, index, I8), I8))
             first = e.both(self.frame.permitted(pick, element), distinct(element, ordinal))
             return e.both(first, e.as_flag(stored))

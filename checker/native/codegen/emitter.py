@@ -590,6 +590,11 @@ class Emitter:
         count = self.unit.intrinsic("llvm.ctpop", [I64], I64, [I64])
         return self.builder.call(count, [value])
 
+    def leading_zeros(self, value: LLVM) -> LLVM:
+        """Returns the number of zeros above the highest set bit, or 64 for zero."""
+        count = self.unit.intrinsic("llvm.ctlz", [I64], I64, [I64, I1])
+        return self.builder.call(count, [value, flag(False)])
+
     def lowest_one(self, value: LLVM) -> LLVM:
         """Returns the position of the lowest set bit, or 64 for zero."""
         count = self.unit.intrinsic("llvm.cttz", [I64], I64, [I64, I1])

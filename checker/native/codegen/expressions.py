@@ -30,7 +30,7 @@ from fencepost.checker.native.codegen.recursion import (
     reads_of,
     sites_of,
 )
-from fencepost.checker.native.codegen.values import Interval, Universe, V, Val
+from fencepost.checker.native.codegen.values import Interval, Subsets, Universe, V, Val
 from fencepost.checker.request import Unsupported
 from fencepost.spec.core import ir
 from fencepost.spec.core.operators import Operator
@@ -264,9 +264,7 @@ class NativeExpressions:
         return Val(ir.BOOL, self.ops.less(a, b))
 
     def convert(self, value: V, source: Type, target: Type) -> V:
-        if isinstance(value, Universe | Interval) and isinstance(target, Set):
-            return self.ops.converted(self.ops.materialized(value), target)
-        return self.ops.converted(value, target)
+        return self.ops.converted(self._val(value), target)
 
     # ------------------------------------------------------------ records, unions, options
 
@@ -308,6 +306,10 @@ class NativeExpressions:
 
     def universe(self, type: Set) -> V:
         return Universe(type)
+
+    def subsets(self, collection: V, type: Set) -> V:
+        base = self._val(collection)
+        return Subsets(type, self.ops.copied(base) if base.moving else base)
 
     def interval(self, low: V, high: V, type: Type) -> V:
         assert isinstance(type, Set)

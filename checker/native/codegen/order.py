@@ -276,11 +276,27 @@ class Gaps(Order):
     holds its code, and a large value by its words.
     """
 
+    def placed(self, value: Val) -> Val:
+        """Returns a location that initially holds ``value``."""
+        if isinstance(shape(value.type), Small):
+            cell = self.e.cell()
+            self.e.store(self.code(value), cell)
+            return Val(value.type, cell)
+        return self.copied(value)
+
     def now(self, target: Val) -> Val:
         """Returns the current value of a location."""
         if isinstance(shape(target.type), Small):
-            return Val(target.type, self.e.load(target.word))
+            return self.of_code(target.type, self.e.load(target.word))
         return target
+
+    def replace(self, target: Val, new: Val) -> None:
+        """Stores a new value in a location."""
+        size = shape(target.type)
+        if isinstance(size, Small):
+            self.e.store(self.code(new), target.word)
+        else:
+            self.e.copy(target.word, new.word, size.words)
 
     def set_at(self, target: Val, index: LLVM, new: Val) -> None:
         if isinstance(shape(target.type), Large):

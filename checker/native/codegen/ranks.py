@@ -23,6 +23,7 @@ from fencepost.checker.native.codegen.values import Interval, Universe, V, Val, 
 from fencepost.checker.request import Unsupported
 from fencepost.spec.core.size_limits import most
 from fencepost.spec.core.types import (
+    INT64_HIGH,
     Bag,
     Map,
     Option,
@@ -34,13 +35,17 @@ from fencepost.spec.core.types import (
     as_collection,
     cardinality,
     components,
+    count_values,
+    describe,
     values,
 )
 
 MAX_TABLED = 1 << 12
-"""If a type contains collections, its values are ranked with a table, which is possible only if the
-type has at most this many values.
+"""If a type contains collections and has at most this many values, they are enumerated with a
+table.
 """
+MAX_RANKED = 1 << 16
+"""If a type contains collections, its values can be ranked only if there are at most this many."""
 
 
 class Ranks(Values):
@@ -181,12 +186,16 @@ class Ranks(Values):
         elif isinstance(value, Interval):
             element = value.type.element
             low = value.low
+            if count_values(element, INT64_HIGH) > INT64_HIGH:
+                raise Unsupported(f"it does not count the values of a range in {describe(element)}")
             span = e.add(e.sub(value.high, low), word(1))
             count = e.select(e.sle(low, value.high), span, word(0))
             self.counted(count, lambda i, end: body(Val(element, e.add(low, i)), i, end))
         elif isinstance(value.type, Set) and value.type.capacity is None:
+            assert isinstance(value, Val)
             self._over_bits(value, value.type.element, body)
         else:
+            assert isinstance(value, Val)
             whole = value
             self.counted(
                 self.length(whole), lambda index, end: body(self.at(whole, index), index, end)
@@ -239,10 +248,18 @@ def _numbered(kind: Type) -> bool:
     return not isinstance(kind, Set | Seq | Bag | Map) and all(map(_numbered, components(kind)))
 
 
+def has_ranks(kind: Type) -> bool:
+    """Returns whether `Ranks.unrank` computes the values of ``kind``. All ranks fit in 63 bits."""
+    if _numbered(kind):
+        return count_values(kind, INT64_HIGH) <= INT64_HIGH
+    return isinstance(shape(kind), Small) and count_values(kind, MAX_TABLED) <= MAX_TABLED
+
+
 def _codes(kind: Type) -> tuple[int, ...]:
     """Returns the codes of all values of a type, in ascending order of the values."""
-    if isinstance(shape(kind), Large) or cardinality(kind) > MAX_TABLED:
+    if isinstance(shape(kind), Large) or count_values(kind, MAX_RANKED) > MAX_RANKED:
         raise Unsupported(
-            "it does not go through all values of a type with such large collections inside"
+            f"it does not number the values of {describe(kind)}, which takes more than 64 bits or "
+            f"has more than {MAX_RANKED:,} values"
         )
     return tuple(encode(kind, value) for value in values(kind))

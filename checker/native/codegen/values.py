@@ -107,6 +107,14 @@ class Universe:
 
 
 @dataclass(slots=True, eq=False)
+class Subsets:
+    """The set of all subsets of ``base``."""
+
+    type: Set
+    base: Val
+
+
+@dataclass(slots=True, eq=False)
 class Interval:
     """The set of the integers from ``low`` to ``high``."""
 
@@ -115,7 +123,7 @@ class Interval:
     high: LLVM
 
 
-V: TypeAlias = Val | Universe | Interval
+V: TypeAlias = Val | Universe | Subsets | Interval
 Ordered: TypeAlias = Set | Seq | Bag
 
 

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import cast
 
 from fencepost.spec.core import ir
-from fencepost.spec.core.size_limits import MAX_ITERATED, countable
 from fencepost.spec.core.type_relations import element_of, least
 from fencepost.spec.core.types import Bag, Map, Seq, Set, Type, describe
 from fencepost.spec.elaborate.actions.statements import assembled
@@ -183,12 +182,5 @@ def _domain(context: Context, entity: VariableEntity, kind: Type) -> Operand | N
     """
     decl = entity.decl
     if decl.value is not None:
-        return elements(context, decl.value, expected=Set(kind))
-    if not countable(kind, MAX_ITERATED):
-        return context.report(
-            "F710",
-            decl.type.span,
-            f"{describe(kind)} has too many values to start from all of them: more than"
-            f" {MAX_ITERATED}",
-        )
-    return universe(context, kind, decl.type.span)
+        return elements(context, decl.value, Set(kind))
+    return universe(kind, decl.type.span)

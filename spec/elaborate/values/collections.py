@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from fencepost.spec.core import ir
-from fencepost.spec.core.size_limits import MAX_CAPACITY, MAX_ITERATED, MAX_KEYS, countable, most
+from fencepost.spec.core.size_limits import MAX_CAPACITY, MAX_KEYS, countable, most
 from fencepost.spec.core.spelling import show
 from fencepost.spec.core.type_relations import element_of, join, set_type
 from fencepost.spec.core.types import (
+    SMALL_SET,
     Bag,
     Map,
     Option,
@@ -17,7 +18,7 @@ from fencepost.spec.core.types import (
     Type,
     Value,
     as_collection,
-    bits,
+    count_values,
     describe,
     has_ghost,
     values,
@@ -44,11 +45,9 @@ def no_collection(context: Context, span: Span, kind: Type) -> Reported:
     return context.mismatch("F311", span, rule, kind, hint)
 
 
-def elements(
-    context: Context, node: syntax.Expr, *, iterated: bool = True, expected: Type | None = None
-) -> Operand | None:
-    """Elaborates a collection, or a finite type used as one. If ``iterated``, reports a type that
-    has too many values to iterate over (F710).
+def elements(context: Context, node: syntax.Expr, expected: Type | None = None) -> Operand | None:
+    """Elaborates a collection, or a finite type used as one. The result may be too large to be
+    stored.
     """
     operand = context.inner().of_any_size().expression(node, expected)
     if operand is None:
@@ -56,26 +55,36 @@ def elements(
     kind = operand.type
     if not isinstance(kind, Set | Seq | Bag):
         return no_collection(context, node.span, kind)
-    unbuilt = isinstance(operand.expr, ir.Universe | ir.Interval)
-    if iterated and unbuilt and not countable(kind.element, MAX_ITERATED):
-        return context.report(
-            "F710",
-            node.span,
-            f"{describe(kind.element)} has too many values to iterate over: more than "
-            f"{MAX_ITERATED}",
-        )
     return operand
 
 
-def universe(context: Context, kind: Type | None, span: Span) -> Operand | None:
+def universe(kind: Type | None, span: Span) -> Operand | None:
     """Converts a finite type to the set of its values."""
-    if kind is None:
-        return None
-    if bits(kind) > 64:
+    return None if kind is None else Operand(ir.Universe(Set(kind), span=span))
+
+
+def stored(context: Context, operand: Operand, span: Span) -> Operand | None:
+    """Returns ``operand`` as a value that can be stored. If it is a set that is too large, reports
+    F710 and returns None.
+    """
+    expr, kind = operand.expr, operand.type
+    if not isinstance(expr, ir.Computed) or not isinstance(kind, Set):
+        return operand
+    element = kind.element
+    limit = MAX_CAPACITY if isinstance(expr, ir.Subsets) else SMALL_SET
+    if not countable(element, limit):
         return context.report(
-            "F710", span, f"{describe(kind)} has too many values to be used as a set"
+            "F710",
+            span,
+            f"{describe(element)} has more than {limit} values: it can be iterated over and tested "
+            "with `in`, but is too large to be stored as a set",
         )
-    return Operand(ir.Universe(Set(kind), span=span))
+    if not isinstance(expr, ir.Subsets):
+        return operand
+    slot = context.work.slot()
+    target = set_type(element, count_values(element, limit))
+    every = ir.Collect(target, slot, expr, None, ir.Local(element, slot, span=span), span=span)
+    return Operand(settled(every, expr.collection), operand.ghost)
 
 
 # ---------------------------------------------------------------- literals

@@ -113,9 +113,9 @@ def membership(context: Context, node: syntax.Binary) -> Operand | None:
     if isinstance(node.right, syntax.Collection) or open_ended(context, node.right):
         element = context.expression(node.left)
         expected = None if element is None else set_type(element.type, 0)
-        collection = elements(context, node.right, iterated=False, expected=expected)
+        collection = elements(context, node.right, expected)
     else:
-        collection = elements(context, node.right, iterated=False)
+        collection = elements(context, node.right)
         inner = element_of(collection.type) if collection else None
         element = context.expression(node.left, inner)
     if element is None or collection is None:
@@ -153,6 +153,16 @@ def contains(context: Context, element: ir.Expr, collection: ir.Expr, span: Span
         element = widened(Operand(element), Option(element.type)).expr
     if isinstance(collection, ir.Universe) and same_shape(element.type, inner):
         return settled(ir.Fits(element, inner, span=span), element)
+    if isinstance(collection, ir.Subsets):
+        whole = collection.collection
+        both = join(element.type, whole.type)
+        assert both is not None
+
+        def inside(values: Sequence[ir.Expr]) -> ir.Expr:
+            small, large = (widened(Operand(value), both).expr for value in values)
+            return subset(small, large, span)
+
+        return bound_all(context, (element, whole), inside)
     if isinstance(collection, ir.Interval):
         return _between(context, element, collection, span)
     if isinstance(collection, ir.Literal) and not isinstance(element, ir.Literal):

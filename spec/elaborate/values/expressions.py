@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import assert_never
 
 from fencepost.spec.core import ir
-from fencepost.spec.core.size_limits import countable
-from fencepost.spec.core.types import SMALL_SET, Option, Set, Type, describe
+from fencepost.spec.core.types import Option, Type, describe
 from fencepost.spec.elaborate.base.context import Context
 from fencepost.spec.elaborate.base.symbols import Operand
 from fencepost.spec.elaborate.types import type_expressions
@@ -58,24 +57,7 @@ class Checker:
             context.work.recorder.types.append((node, operand.type))
         if operand is None or context.position.domain:
             return operand
-        return _of_small_size(context, node, operand)
-
-
-def _of_small_size(context: Context, node: syntax.Expr, operand: Operand) -> Operand | None:
-    """Returns ``operand`` unless it is a set too large to be stored as a value. In that case,
-    reports F710 and returns None.
-    """
-    kind = operand.type
-    if not isinstance(operand.expr, ir.Universe | ir.Interval) or not isinstance(kind, Set):
-        return operand
-    if countable(kind.element, SMALL_SET):
-        return operand
-    return context.report(
-        "F710",
-        node.span,
-        f"{describe(kind.element)} has more than {SMALL_SET} values: it can be iterated over and "
-        "tested with `in`, but is too large to be stored as a set",
-    )
+        return collections.stored(context, operand, node.span)
 
 
 def _expression(context: Context, node: syntax.Expr, expected: Type | None) -> Operand | None:
@@ -132,7 +114,7 @@ def _expression(context: Context, node: syntax.Expr, expected: Type | None) -> O
         case syntax.Range():
             return _range(context.inner(), node)
         case syntax.Optional():
-            return collections.universe(context, type_expressions.resolve(context, node), node.span)
+            return collections.universe(type_expressions.resolve(context, node), node.span)
         case syntax.UnaryTemporal() | syntax.BinaryTemporal():
             return formulas.misplaced(context, node)
         case syntax.Anything():

@@ -9,8 +9,8 @@ from typing import TypeAlias
 
 from fencepost.spec.core import ir
 from fencepost.spec.core.operators import Operator
-from fencepost.spec.core.size_limits import MAX_CAPACITY, countable, most
-from fencepost.spec.core.type_relations import join, set_type
+from fencepost.spec.core.size_limits import most
+from fencepost.spec.core.type_relations import join
 from fencepost.spec.core.types import (
     Bag,
     Collection,
@@ -22,7 +22,6 @@ from fencepost.spec.core.types import (
     Set,
     Type,
     as_collection,
-    cardinality,
     describe,
 )
 from fencepost.spec.elaborate.base.built_in import RESERVED, BuiltIn
@@ -46,8 +45,7 @@ from fencepost.spec.elaborate.types.partiality import (
     unified,
 )
 from fencepost.spec.elaborate.values import arithmetic
-from fencepost.spec.elaborate.values.collections import comprehension, elements
-from fencepost.spec.elaborate.values.comparison import subset
+from fencepost.spec.elaborate.values.collections import comprehension, elements, stored
 from fencepost.spec.elaborate.values.enabled import enabled
 from fencepost.spec.records import dataclass, replace
 from fencepost.spec.syntax import nodes as syntax
@@ -247,26 +245,12 @@ def _of_two(greatest: bool) -> Build:
 
 
 def _subsets(context: Context, operand: Operand, span: Span) -> Operand | None:
-    """Builds the set of all values of the type of a set that are subsets of the set."""
-    kind = operand.type
-    assert isinstance(kind, Set)
-    if not countable(kind, MAX_CAPACITY):
-        message = f"{describe(kind)} has more than {MAX_CAPACITY} values, too many to iterate over"
-        note = (None, "to test whether x is a subset of s, write x <= s")
-        return context.report("F710", span, message, note)
-    every = ir.Universe(Set(kind), span=span)
-    if isinstance(operand.expr, ir.Universe):
-        return Operand(every, operand.ghost)
-    slot = context.work.slot()
-    subset_local = ir.Local(kind, slot, span=span)
-    target = set_type(kind, cardinality(kind))
-
-    def chosen(whole: ir.Expr) -> ir.Expr:
-        inside = subset(subset_local, whole, span)
-        return ir.Collect(target, slot, every, inside, subset_local, span=span)
-
-    expr = bound(context, operand.expr, chosen)
-    return Operand(settled(expr, operand.expr), operand.ghost)
+    base = stored(context, operand, span)
+    if base is None:
+        return None
+    if isinstance(base.expr, ir.Universe):
+        return Operand(ir.Universe(Set(base.type), span=span), base.ghost)
+    return Operand(ir.Subsets(Set(base.type), base.expr, span=span), base.ghost)
 
 
 # ---------------------------------------------------------------- functions of states
@@ -409,7 +393,7 @@ _FUNCTIONS = (
     ),
     Function(
         "subsets", "function", "subsets(s)",
-        "the set of all subsets of a set, whose type has at most 65,535 values",
+        "the set of all subsets of a set",
         "set", {1: _of_collection(_subsets, Set, "set")},
     ),
     Function(
