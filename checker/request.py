@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Generator, Sequence
+from contextlib import contextmanager
 from typing import Literal, Protocol, TypeAlias, runtime_checkable
 
 from fencepost.checker.estimate import Estimate
@@ -184,6 +185,16 @@ class Unsupported(Exception):
         super().__init__(what)
         self.span = span
         self.instead = instead
+
+
+@contextmanager
+def required_by(span: Span | None) -> Generator[None]:
+    """Adds ``span`` to an `Unsupported` error that has no span yet."""
+    try:
+        yield
+    except Unsupported as unsupported:
+        unsupported.span = unsupported.span or span
+        raise
 
 
 class CannotRun(Rejected):

@@ -24,7 +24,7 @@ from fencepost.checker.outcome import (
 from fencepost.checker.request import Request
 from fencepost.checker.resources import peak_bytes
 from fencepost.checker.search.alarm import raised_after
-from fencepost.checker.search.explain import explained, first_failure, trace_along, trace_to_failure
+from fencepost.checker.search.explain import explained, first_failure, trace_from, trace_to_failure
 from fencepost.spec.core.ir import Model
 from fencepost.spec.core.properties import Rank
 from fencepost.spec.core.types import State
@@ -282,7 +282,7 @@ class Account:
             findings.append(finding)
         stuck = None
         if self.stuck is not None and path_of is not None:
-            stuck = trace_along(run, path_of[self.stuck])
+            stuck = trace_from(run, path_of[self.stuck])
         return tuple(findings), stuck
 
 
@@ -341,7 +341,7 @@ def trace_of(runner: Runner, problem: Candidate, way: Sequence[State]) -> Trace:
         return trace_to_failure(runner, way, problem.index, problem.site)
     if problem.before is not None and problem.state is not None:
         way = [*way, problem.state]
-    return trace_along(runner, way)
+    return trace_from(runner, way)
 
 
 def before_search(account: Account, counted: bool = True) -> Outcome | None:

@@ -18,13 +18,6 @@ from fencepost.spec.semantics.stepper import Attempt, Choice, Runner, Successor
 from fencepost.spec.text.source import Span
 
 
-def trace_along(runner: Runner, states: Sequence[State]) -> Trace:
-    """Reconstructs the trace through these states. Each step is the first one, by action and
-    choices, that leads from one state to the next.
-    """
-    return Trace(tuple(_steps(runner, states)))
-
-
 def trace_to_failure(runner: Runner, states: Sequence[State], action: int, site: int) -> Trace:
     """Reconstructs the trace through these states, followed by the first step of ``action`` that
     fails at ``site``. Without states, the trace consists of the first failing choice of an initial
@@ -37,7 +30,8 @@ def trace_to_failure(runner: Runner, states: Sequence[State], action: int, site:
             and step.failure.site == site
             and (not states or step.action == action)
         ):
-            return Trace((*_steps(runner, states), Step(step.action, step.choices, None)))
+            before = trace_from(runner, states).steps if states else ()
+            return Trace((*before, Step(step.action, step.choices, None)))
     raise AssertionError(f"no step fails at site {site}")
 
 
@@ -56,8 +50,11 @@ def first_failure(runner: Runner, state: State | None, action: int, assertion: b
 def trace_from(
     runner: Runner, states: Sequence[State], action: int | None = None, site: int | None = None
 ) -> Trace:
-    """Reconstructs the trace through these states, which may start in any state. With a ``site``,
-    the trace continues with the first step of ``action`` that fails at that site.
+    """Reconstructs the trace through these states, which may start in any state. Each step is the
+    first one, by action and choices, that leads from one state to the next. With a ``site``, the
+    trace continues with the first step of ``action`` that fails at that site.
+
+    An initial state has no visible choices (see `Pick`), so its choices are not made again.
     """
     steps = [Step(None, (), states[0])]
     for before, after in pairwise(states):
@@ -80,9 +77,9 @@ def first_impossible(runner: Runner, trace: Trace) -> int | None:
     before: State | None = None
     for position, step in enumerate(trace.steps):
         if position == 0:
-            tried: Iterable[Successor] = runner.initial()
-        elif before is not None:
-            tried = runner.successors(before)
+            tried: Iterable[Successor] = runner.initial(step.state)
+        elif before is not None and step.action is not None:
+            tried = runner.again(step.action, before, step.choices)
         else:
             return position
         if all(
@@ -92,15 +89,6 @@ def first_impossible(runner: Runner, trace: Trace) -> int | None:
             return position
         before = step.state
     return None
-
-
-def _steps(runner: Runner, states: Sequence[State]) -> list[Step]:
-    steps: list[Step] = []
-    for position, state in enumerate(states):
-        tried = runner.successors(states[position - 1]) if position else runner.initial()
-        taken = next(step for step in tried if step.state == state)
-        steps.append(Step(taken.action, taken.choices, taken.state))
-    return steps
 
 
 def explained(

@@ -13,7 +13,17 @@ from fencepost.checker.symbolic.terms import Number, Truth
 from fencepost.checker.symbolic.values import Tree, V
 from fencepost.spec.core import ir
 from fencepost.spec.core.type_relations import component_pairs, join
-from fencepost.spec.core.types import Bag, Integer, Map, Option, Record, Seq, Set, Type
+from fencepost.spec.core.types import (
+    Bag,
+    Integer,
+    Map,
+    Option,
+    Record,
+    Seq,
+    Set,
+    Type,
+    count_values,
+)
 
 
 class SymbolicCollections(SymbolicExpressions):
@@ -64,6 +74,7 @@ class SymbolicCollections(SymbolicExpressions):
         """
         match collection.type:
             case Set(element, None):
+                # Raises `Unsupported` if the set is only described.
                 candidates = values.all_values(element)
                 return [
                     (flag, V(element, values.tree_of(element, value)))
@@ -81,30 +92,39 @@ class SymbolicCollections(SymbolicExpressions):
                 raise AssertionError(other)
 
     def universe(self, type: Set) -> V:
-        return V(type, (True,) * len(values.all_values(type.element)))
+        return self._computed(type, lambda _: True)
 
     def subsets(self, collection: V, type: Set) -> V:
         kind = type.element
-        candidates = (V(kind, values.tree_of(kind, v)) for v in values.all_values(kind))
-        empty = self.constant((), kind)
+        empty = self.constant((), kind).tree
 
-        def inside(candidate: V) -> Truth:
-            rest = self.algebra(ir.SetOperator.DIFFERENCE, candidate, collection, kind)
-            return order.equal(rest.tree, empty.tree, kind)
+        def contains(tree: Tree) -> Truth:
+            difference = ir.SetOperator.DIFFERENCE
+            return order.equal(
+                self.algebra(difference, V(kind, tree), collection, kind).tree, empty, kind
+            )
 
-        return V(type, tuple(inside(candidate) for candidate in candidates))
+        return self._computed(type, contains)
 
     def interval(self, low: V, high: V, type: Type) -> V:
         assert isinstance(type, Set)
-        candidates = values.all_values(type.element)
-        flags = [
-            terms.both(
-                terms.negation(terms.less(value, low.tree)),
-                terms.negation(terms.less(high.tree, value)),
-            )
-            for value in (values.tree_of(type.element, each) for each in candidates)
-        ]
-        return V(type, tuple(flags))
+        return self._computed(
+            type,
+            lambda number: terms.both(
+                terms.negation(terms.less(number, low.tree)),
+                terms.negation(terms.less(high.tree, number)),
+            ),
+        )
+
+    def _computed(self, type: Set, contains: Callable[[Tree], Truth]) -> V:
+        """Returns the set of the values that satisfy a condition. If the type has many values, the
+        set can only be chosen from.
+        """
+        element = type.element
+        if count_values(element, values.MAX_ELEMENTS) > values.MAX_ELEMENTS:
+            return V(type, values.Described(contains))
+        each = values.all_values(element)
+        return V(type, tuple(contains(values.tree_of(element, value)) for value in each))
 
     def build(self, elements: Sequence[V], type: Type) -> V:
         result = self.constant((), type)
@@ -209,7 +229,7 @@ class SymbolicCollections(SymbolicExpressions):
         kind = collection.type
         if not isinstance(kind, Set) or kind.capacity is not None:
             return V(type, collection.tree[0])
-        width = terms.width_of(0, len(collection.tree))
+        width = terms.width_of(0, len(values.all_values(kind.element)))
         total: Number = 0
         for flag in collection.tree:
             total = terms.choose_number(flag, terms.added(total, 1, width), total)

@@ -21,14 +21,16 @@ from dataclasses import field
 from functools import partial
 from types import MappingProxyType
 
-from fencepost.checker.symbolic import order, terms, values
+from fencepost.checker.request import Unsupported, required_by
+from fencepost.checker.symbolic import order, terms, unknowns, values
 from fencepost.checker.symbolic.collections import SymbolicCollections
 from fencepost.checker.symbolic.expressions import Failure, Path, tree_of
 from fencepost.checker.symbolic.terms import Truth
 from fencepost.checker.symbolic.values import Origin, Tree, V
 from fencepost.spec.core import ir
 from fencepost.spec.core.ir import Expr
-from fencepost.spec.core.types import Int, Type
+from fencepost.spec.core.traverse import may_fail
+from fencepost.spec.core.types import Int, Type, as_collection, describe
 from fencepost.spec.records import dataclass
 from fencepost.spec.semantics.domain import Place
 from fencepost.spec.semantics.fold import evaluate, updated
@@ -212,6 +214,46 @@ class SymbolicDomain(SymbolicCollections):
     # ------------------------------------------------------------ choices
 
     def pick(
+        self,
+        collection: V,
+        condition: Callable[[V], V] | None,
+        body: Callable[[V], None],
+        pick: ir.Pick,
+    ) -> None:
+        with required_by(pick.span):
+            if isinstance(collection.tree, values.Described):
+                self._pick_unknown(collection.type, collection.tree, condition, body, pick)
+            else:
+                self._pick_listed(collection, condition, body, pick)
+
+    def _pick_unknown(
+        self,
+        whole: Type,
+        described: values.Described,
+        condition: Callable[[V], V] | None,
+        body: Callable[[V], None],
+        pick: ir.Pick,
+    ) -> None:
+        """Chooses an unknown value of a large type, which is constrained to satisfy the
+        condition.
+        """
+        kind = as_collection(whole).element
+        if may_fail(pick.condition):
+            clause = f"it does not evaluate a condition for all values of {describe(kind)}"
+            raise Unsupported(f"{clause}, which it must because the condition can fail")
+        item, valid = self._given.get(pick.slot), True
+        if item is None and not isinstance(self._choices, Bits):
+            clause = f"it does not ask whether an action with a choice from {describe(kind)} is"
+            raise Unsupported(f"{clause} enabled, as a search for deadlocks does")
+        if item is None:
+            tree, valid = unknowns.fresh(kind, pick.label or "choice")
+            item = V(kind, tree)
+        self._go_on(terms.both(valid, described.contains(item.tree)))
+        if condition is not None:
+            self._go_on(condition(item).tree)
+        body(item)
+
+    def _pick_listed(
         self,
         collection: V,
         condition: Callable[[V], V] | None,

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import field
 from typing import Any, TypeAlias
 
+from fencepost.checker.request import required_by
 from fencepost.checker.symbolic import order, terms, unknowns, values
 from fencepost.checker.symbolic.domain import Answer, Bits, Odometer, SymbolicDomain, predicate
 from fencepost.checker.symbolic.expressions import Failure
@@ -114,7 +115,10 @@ class Formulas:
         """Returns a step of any action from a state."""
         before = level.store
         bits = Bits()
-        steps = [self.ran(action.body, before, bits.again()) for action in self.model.actions]
+        steps: list[Step] = []
+        for action in self.model.actions:
+            with required_by(action.span):
+                steps.append(self.ran(action.body, before, bits.again()))
         failures = [(n, failure) for n, step in enumerate(steps) for failure in step.failures]
         possible = [step for step in steps if step.path is not False]
         if not possible:
@@ -143,7 +147,8 @@ class Formulas:
             lambda action, choices: self.enabled(level, action, choices),
             symbols=self.symbols,
         )
-        return predicate(domain, self.model.properties[number].body)
+        with required_by(self.model.properties[number].span):
+            return predicate(domain, self.model.properties[number].body)
 
     def truth(self, condition: Expr, level: Level) -> Truth:
         """Evaluates a condition on states that is always defined."""

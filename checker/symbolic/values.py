@@ -38,7 +38,8 @@ from fencepost.spec.core.types import (
     Type,
     Value,
     canonical,
-    cardinality,
+    count_values,
+    describe,
     values,
     view,
 )
@@ -72,11 +73,21 @@ class V:
     origin: Origin | None = None
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Described:
+    """The structure of a set of values of a large type, which is not represented by flags.
+    ``contains`` is the condition that a value is an element.
+    """
+
+    contains: Callable[[Tree], Truth]
+
+
 @cache
 def all_values(kind: Type) -> tuple[Value, ...]:
     """Returns every value of a type, in ascending order."""
-    if cardinality(kind) > MAX_ELEMENTS:
-        raise Unsupported("it does not enumerate this number of values of a type")
+    if count_values(kind, MAX_ELEMENTS) > MAX_ELEMENTS:
+        message = f"it does not go through the values of {describe(kind)}, which has more than"
+        raise Unsupported(f"{message} {MAX_ELEMENTS:,}")
     return tuple(values(kind))
 
 

@@ -249,7 +249,7 @@ def reasons(runner: Runner, lasso: Lasso) -> dict[Unit, Reason | None]:
 
 def genuine(runner: Runner, formula: Formula, lasso: Lasso) -> bool:
     """Checks whether a lasso is a fair behaviour of the model that violates the formula."""
-    begins = any(step.state == lasso.stem[0] for step in runner.initial())
+    begins = any(step.state == lasso.stem[0] for step in runner.initial(lasso.stem[0]))
     pairs = zip(lasso.states, lasso.states[1:], strict=False)
     goes = all(
         any(step.state == after for step in runner.successors(before)) for before, after in pairs

@@ -24,7 +24,7 @@ from fencepost.checker.request import Request, Unsupported
 from fencepost.checker.resources import peak_bytes
 from fencepost.checker.search.account import Cut, others
 from fencepost.checker.search.deciding import Decision
-from fencepost.checker.search.explain import trace_along
+from fencepost.checker.search.explain import trace_from
 from fencepost.checker.temporal.automaton import violating
 from fencepost.checker.temporal.lasso import Lasso, blame, reasons
 from fencepost.checker.temporal.normal import TooLarge
@@ -201,7 +201,7 @@ def finding(runner: Runner, number: int, lasso: Lasso) -> Finding:
     formula = model.properties[number].formula
     assert formula is not None
     why = blame(runner, formula, lasso)
-    trace = Trace(trace_along(runner, lasso.states).steps, lasso.loop)
+    trace = Trace(trace_from(runner, lasso.states).steps, lasso.loop)
     return Finding(
         Verdict.VIOLATED,
         number,

@@ -76,6 +76,7 @@ class Recorder:
             body = self.model.actions[step.action].body
             self._bodies[step.action] = execute(self._domain, {}, body)
         code, run = self._bodies[step.action], _Tape()
+        run.wanted, run.visible = tuple(choice.value for choice in step.choices), True
         frame: Frame = [*before, *[None] * (self._domain.width - self._count), run]
         while True:
             frame[: self._count] = before

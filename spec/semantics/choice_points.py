@@ -7,11 +7,11 @@ index that can be incremented.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from itertools import islice
 
 from fencepost.spec.core import ir, types
-from fencepost.spec.core.types import Type, Value
+from fencepost.spec.core.types import State, Type, Value
 
 
 class Stopped(Exception):
@@ -62,10 +62,17 @@ class Run:
     ``indices`` is the current vector of choices, with one index into each of ``offers``. The first
     ``position`` choices have been made in this run. ``marks`` are coverage marks that count only if
     the step completes, and ``seen`` are coverage marks that count in any case. ``guard`` is the
-    false guard of a disabled action. The first choices are restricted to the values in ``wanted``.
+    false guard of a disabled action.
+
+    The first choices are restricted to the values in ``wanted`` or, with ``visible``, the first
+    visible choices are. With a ``target``, the choices of an initial state are restricted to those
+    that lead to this state.
     """
 
-    __slots__ = ("guard", "indices", "marks", "offers", "picks", "position", "seen", "wanted")
+    __slots__ = (
+        "guard", "indices", "marks", "offers", "picks", "position", "seen", "target", "visible",
+        "wanted",
+    )  # fmt: skip
 
     def __init__(self) -> None:
         self.position = 0
@@ -76,6 +83,8 @@ class Run:
         self.seen: list[int] = []
         self.guard = -1
         self.wanted: tuple[Value, ...] = ()
+        self.visible = False
+        self.target: State | None = None
 
     def restart(self) -> None:
         """Restarts the enumeration with the first vector."""
@@ -90,10 +99,13 @@ class Run:
         """Appends a choice to the current vector. Returns False if there are no values to choose
         from.
         """
+        index = self.position
+        if self.visible:
+            index = sum(earlier.label is not None for earlier in self.picks)
+        if index < len(self.wanted) and not (self.visible and pick.label is None):
+            wanted = self.wanted[index]
+            values = [wanted] if wanted in values else []
         offer = values if isinstance(values, list | tuple) else Offer(values)
-        if self.position < len(self.wanted):
-            wanted = self.wanted[self.position]
-            offer = [value for value in values if value == wanted]
         if not offer:
             self.guard = pick.guard
             return False
@@ -101,6 +113,13 @@ class Run:
         self.offers.append(offer)
         self.picks.append(pick)
         return True
+
+    def among(self, values: Collection[Value], variable: int) -> Collection[Value]:
+        """Returns the values to choose from for the initial value of a variable."""
+        if self.target is None:
+            return values
+        wanted = self.target[variable]
+        return [wanted] if wanted in values else []
 
     def advance(self) -> bool:
         """Advances to the next vector. Returns False after the last vector; the next run starts

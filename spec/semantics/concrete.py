@@ -409,6 +409,17 @@ class ConcreteDomain(Stage):
         body: Callable[[Code], Code],
         pick: ir.Pick,
     ) -> Code:
+        match pick:
+            case ir.Pick(
+                label=None,
+                body=ir.Assign(
+                    variable, (), ir.Local(slot=used) | ir.Convert(operand=ir.Local(slot=used))
+                ),
+            ) if used == pick.slot:
+                text = "f[-1].among({0}, variable)"
+                collection = self._code(text, collection, variable=variable)
+            case _:
+                pass
         offer = collection
         if condition is not None:
             tried, test = self._bound(condition)

@@ -231,11 +231,13 @@ class Runner:
 
     # ------------------------------------------------------------ for traces and reports
 
-    def initial(self) -> Iterator[Successor]:
+    def initial(self, target: State | None = None) -> Iterator[Successor]:
         """Yields the initial states, one for each vector of choices. Equal states may occur
-        repeatedly.
+        repeatedly. With a ``target``, other states may be missing.
         """
-        return self._vectors(None, self._initial, (None,) * self._count)
+        run = self._fresh()
+        run.target = target
+        return self._vectors(None, self._initial, (None,) * self._count, run)
 
     def successors(self, state: State) -> Iterator[Successor]:
         """Yields the same results as `expand`, in the order of actions and choices, together with
@@ -243,6 +245,12 @@ class Runner:
         """
         for action in range(len(self.model.actions)):
             yield from self._vectors(action, self._action(action), state)
+
+    def again(self, action: int, state: State, choices: Sequence[Choice]) -> Iterator[Successor]:
+        """Yields the results of an action for the vectors whose visible choices are ``choices``."""
+        run = self._fresh()
+        run.wanted, run.visible = tuple(choice.value for choice in choices), True
+        return self._vectors(action, self._action(action), state, run)
 
     def value(
         self, expr: Expr, bindings: Mapping[int, Value], state: State, after: State | None
@@ -299,9 +307,9 @@ class Runner:
         return None
 
     def _vectors(
-        self, action: int | None, body: Code, state: tuple[object, ...]
+        self, action: int | None, body: Code, state: tuple[object, ...], start: Run | None = None
     ) -> Iterator[Successor]:
-        for run, step in self._tries(body, state):
+        for run, step in self._tries(body, state, start):
             if isinstance(step, Failure):
                 yield Successor(action, _choices(run), None, step)
             elif step is not None:
@@ -311,8 +319,9 @@ class Runner:
         body, count = self._action(action), self._count
 
         def code(view: Frame) -> bool:
-            wanted = tuple(choice(view) for choice in choices)
-            tries = self._tries(body, view[:count], wanted)
+            run = self._fresh()
+            run.wanted = tuple(choice(view) for choice in choices)
+            tries = self._tries(body, view[:count], run)
             return any(step is not None for _, step in tries)
 
         return code
@@ -321,15 +330,14 @@ class Runner:
         return Run()
 
     def _tries(
-        self, body: Code, state: Sequence[object], wanted: tuple[Value, ...] = ()
+        self, body: Code, state: Sequence[object], run: Run | None = None
     ) -> Iterator[tuple[Run, State | Failure | None]]:
-        """Runs the code of an action once for each vector of choices that begins with ``wanted``.
+        """Runs the code of an action once for each vector of choices that a new ``run`` allows.
         Yields the run, which the next iteration changes, and its result: the next state, a failure,
         or None if a guard was false.
         """
-        run, count = self._fresh(), self._count
+        run, count = run or self._fresh(), self._count
         frame = self._wide(state, run)
-        run.wanted = wanted
         while True:
             frame[:count] = state
             step: State | Failure | None = None

@@ -46,7 +46,7 @@ from fencepost.checker.native.codegen.property_frame import PropertyFrame
 from fencepost.checker.native.codegen.receiving import Receiving
 from fencepost.checker.native.codegen.refinement import Refinement
 from fencepost.checker.native.codegen.values import Val
-from fencepost.checker.request import Unsupported
+from fencepost.checker.request import Unsupported, required_by
 from fencepost.checker.temporal.units import (
     MAX_LABELS,
     MAX_UNITS,
@@ -61,7 +61,6 @@ from fencepost.spec.core.traverse import assigned, first_picks, walk
 from fencepost.spec.core.types import as_collection, has_ghost
 from fencepost.spec.records import dataclass
 from fencepost.spec.semantics.fold import evaluate
-from fencepost.spec.text.source import Span
 
 ROOM = ("capacity", "budget")
 """Kinds of guards that fail for lack of room in the model, and might not fail in the real
@@ -173,16 +172,6 @@ def generate(
     return _Model(model, layout, unit, properties, every_guard, symmetric, graph, single).run()
 
 
-@contextmanager
-def _asked_by(span: Span) -> Generator[None]:
-    """Adds ``span`` to an `Unsupported` error that has no span yet."""
-    try:
-        yield
-    except Unsupported as unsupported:
-        unsupported.span = unsupported.span or span
-        raise
-
-
 class _Model:
     def __init__(
         self,
@@ -225,7 +214,7 @@ class _Model:
     def run(self) -> GeneratedCode:
         scratch = self._scratch(self.initial)
         for action, body in zip(self.model.actions, self.bodies, strict=True):
-            with _asked_by(action.span):
+            with required_by(action.span):
                 scratch = max(scratch, self._scratch(body))
         actions = [self._action(number) for number in range(len(self.model.actions))]
         self.properties = {number: self._property(number) for number in self.searched.every}
@@ -280,7 +269,7 @@ class _Model:
         context, state = e.arguments
         action = self.model.actions[number]
         body = self.bodies[number]
-        with _asked_by(action.span):
+        with required_by(action.span):
             kind, marks = StepFrame, branch_marks(body)
             if self.single:
                 kind, marks = SingleStepFrame, step_marks(body)
@@ -318,12 +307,12 @@ class _Model:
     def _property(self, number: int) -> LLVM:
         item = self.model.properties[number]
         if item.abstract is not None:
-            with _asked_by(item.span):
+            with required_by(item.span):
                 refinement = Refinement(self, self.unit, number, self.refined)
                 self.refined = refinement.end
                 return refinement.define()
         step = item.kind.of_steps
-        with _asked_by(item.span):
+        with required_by(item.span):
             return self._predicate(f"property{number}", number, item.body, step)
 
     def _predicate(

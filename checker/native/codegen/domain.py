@@ -18,6 +18,7 @@ from fencepost.checker.native.codegen.expressions import NativeExpressions
 from fencepost.checker.native.codegen.flow import when
 from fencepost.checker.native.codegen.frame import Frame
 from fencepost.checker.native.codegen.values import V, Val
+from fencepost.checker.request import required_by
 from fencepost.spec.core import ir
 from fencepost.spec.core.size_limits import most
 from fencepost.spec.core.traverse import may_fail
@@ -156,10 +157,11 @@ class NativeDomain(NativeExpressions):
             self.frame.chosen(pick, element)
             body(element)
 
-        if self.last:
-            self._loop(collection, offer, chosen, pick)
-        else:
-            self._indexed(collection, offer, chosen, pick)
+        with required_by(pick.span):
+            if self.last:
+                self._loop(collection, offer, chosen, pick)
+            else:
+                self._indexed(collection, offer, chosen, pick)
 
     def _narrowed(self, collection: V, pick: ir.Pick) -> V:
         """If the choice is from a set of bits and the condition begins with a test of the variant,

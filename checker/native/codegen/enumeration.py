@@ -37,13 +37,13 @@ class Enumeration(Gaps):
 
     def _over(self, value: V, body: Callable[[Val, LLVM, LLVM], None]) -> None:
         if isinstance(value, Subsets):
-            self._one_by_one(value.type.element, value.base, body)
+            self.one_by_one(value.type.element, value.base, body)
         elif isinstance(value, Universe) and not has_ranks(value.type.element):
-            self._one_by_one(value.type.element, None, body)
+            self.one_by_one(value.type.element, None, body)
         else:
             super()._over(value, body)
 
-    def _one_by_one(
+    def one_by_one(
         self, kind: Type, base: Val | None, body: Callable[[Val, LLVM, LLVM], None]
     ) -> None:
         """Emits a loop over the values of ``kind`` or, with ``base``, over its subsets."""
@@ -185,7 +185,8 @@ class Enumeration(Gaps):
             if isinstance(kind, Bag):
                 append(last)
                 e.ret(flag(True))
-            self._try(last, append)
+            else:
+                self._try(last, append)
 
         def look(step: LLVM, _: LLVM) -> None:
             index = e.sub(e.sub(length, step), word(1))
@@ -265,7 +266,7 @@ class Enumeration(Gaps):
             """Adds the least element from position ``start`` on and returns true, if there is
             one.
             """
-            found: LLVM = word(64 * len(words))
+            least: LLVM = word(64 * len(words))
             for index in reversed(words):
                 skipped = e.sub(start, word(64 * index))
                 mask = e.select(
@@ -279,9 +280,9 @@ class Enumeration(Gaps):
                 )
                 bits = e.both(allowed(index), mask)
                 here = e.add(e.lowest_one(bits), word(64 * index))
-                found = e.select(e.as_flag(bits), here, found)
-            with when(e, e.ult(found, word(64 * len(words)))):
-                flip(found)
+                least = e.select(e.as_flag(bits), here, least)
+            with when(e, e.ult(least, word(64 * len(words)))):
+                flip(least)
                 e.ret(flag(True))
 
         top = highest()

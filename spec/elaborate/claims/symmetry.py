@@ -151,6 +151,8 @@ class Look:
                 for reason in _why_rounds_differ(slot, body):
                     self._ordered(span, describe(domain.type), reason)
                     break
+            case ir.Subsets():
+                pass
             case ir.Quantified():
                 # `of_all_elements` makes its value independent of the order.
                 pass

@@ -12,6 +12,7 @@ from fencepost.spec.core.operators import Operator
 from fencepost.spec.core.size_limits import most
 from fencepost.spec.core.type_relations import join
 from fencepost.spec.core.types import (
+    INT64_HIGH,
     Bag,
     Collection,
     Int,
@@ -136,7 +137,11 @@ def _of_collection(
     return build
 
 
-def _length(context: Context, operand: Operand, span: Span) -> Operand:
+def _length(context: Context, operand: Operand, span: Span) -> Operand | None:
+    kind = as_collection(operand.type)
+    if most(kind) > INT64_HIGH:
+        message = f"{describe(kind.element)} has more than {INT64_HIGH} values, too many to count"
+        return context.report("F710", span, message)
     return Operand(replace(size(operand.expr), span=span), operand.ghost)
 
 
