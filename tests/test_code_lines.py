@@ -25,7 +25,7 @@ ROWS: dict[str, int] = {
     "checker/search": 1_500,
     "checker/simulate": 600,
     "checker/spark": 2_650,
-    "checker/symbolic": 2_900,
+    "checker/symbolic": 2_950,
     "checker/systems": 6_200,
     "checker/temporal": 1_450,
     "checker/tla_export": 3_150,
