@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from itertools import chain, combinations
 from typing import TypeAlias, assert_never
 
 from tests.naive.values import belongs, collected, every, wrapped
@@ -197,6 +198,10 @@ def _collection(
         case ir.Universe(kind):
             assert isinstance(kind, Set)
             return every(kind.element)
+        case ir.Subsets(collection=collection):
+            parts = at.parts(collection)
+            sizes = range(len(parts) + 1)
+            return tuple(sorted(chain.from_iterable(combinations(parts, n) for n in sizes)))
         case ir.Interval(low=low, high=high):
             return tuple(range(at.number(low), at.number(high) + 1))
         case ir.Build(kind, elements):
