@@ -353,7 +353,7 @@ class Guard:
             case instructions.CallInstr() if item.callee.name.startswith("llvm.memset"):
                 checked(self._write, 1, item.operands[1], item.operands[3])
             case instructions.CallInstr():
-                allowed = ("llvm.ctpop", "llvm.cttz", "llvm.prefetch")
+                allowed = ("llvm.ctlz", "llvm.ctpop", "llvm.cttz", "llvm.prefetch")
                 name = item.callee.name
                 assert not name.startswith("llvm.") or name.startswith(allowed), name
             case instructions.Instruction(opname="udiv" | "urem" | "sdiv" | "srem"):
