@@ -102,6 +102,16 @@ def violates(runner: Runner, formula: Formula, lasso: Lasso) -> bool:
     return not holds(formula, values, len(word), len(lasso.stem) - 1, BOOLEANS)[0]
 
 
+def concerns(runner: Runner, number: int, lasso: Lasso) -> bool:
+    """Checks whether a property of behaviours is about the behaviour along a lasso. A property
+    within the constraints ignores behaviours that leave them.
+    """
+    if not runner.model.properties[number].within:
+        return True
+    constraints = runner.model.searched(()).constraints
+    return all(runner.holds(bound, state) for state in lasso.states for bound in constraints)
+
+
 def holds(
     formula: Formula, values: Mapping[int, Sequence[T]], length: int, loop: int, logic: Logic[T]
 ) -> list[T]:

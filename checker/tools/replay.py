@@ -13,7 +13,7 @@ from typing import Literal as OneOf
 
 from fencepost.checker.outcome import Step
 from fencepost.checker.printing.json_values import Json
-from fencepost.checker.temporal.lasso import Lasso, reasons, violates
+from fencepost.checker.temporal.lasso import Lasso, concerns, reasons, violates
 from fencepost.checker.trace.document import ShownStep, TraceDocument
 from fencepost.checker.trace.itf_values import encode
 from fencepost.checker.trace.steps import arguments
@@ -214,6 +214,7 @@ class _Replay:
             if formula is not None:
                 return loop is not None and any(
                     violates(self.runner, formula, lasso)
+                    and concerns(self.runner, number, lasso)
                     and None not in reasons(self.runner, lasso).values()
                     for lasso in self.lassos(levels, loop)
                 )

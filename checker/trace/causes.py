@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TypeAlias
 
 from fencepost.checker.outcome import Finding, Step, Trace, Verdict
-from fencepost.checker.temporal.lasso import Lasso, genuine
+from fencepost.checker.temporal.lasso import Lasso, concerns, genuine
 from fencepost.checker.trace.message_flights import Causes, Exchange, ExchangeKind, flights
 from fencepost.spec.core import ir, types
 from fencepost.spec.core.formulas import Formula, predicates
@@ -533,7 +533,8 @@ def _leads(model: Model, steps: Sequence[Step], finding: Finding, loop: int | No
         # If a step was left out, the trace may end in a different state.
         stays = loop is None or loop >= len(states) - 1
         stem, cycle = (states, []) if stays else (states[:loop], states[loop:])
-        return genuine(runner, formula, Lasso(tuple(stem), tuple(cycle)))
+        lasso = Lasso(tuple(stem), tuple(cycle))
+        return genuine(runner, formula, lasso) and concerns(runner, finding.property, lasso)
     try:
         arguments = model.properties[finding.property].kind.place(before, state)
         return not runner.holds(finding.property, *arguments)

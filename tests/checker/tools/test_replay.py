@@ -190,3 +190,21 @@ def test_lassos(tmp_path: Path, old: str, new: str, code: int, words: str) -> No
     ran = run("trace", "replay", "t.itf.json", "now.fence", folder=tmp_path)
     assert (ran.code, ran.stderr) == (code, "")
     assert words in ran.stdout
+
+
+@pytest.mark.parametrize(
+    ("property", "code", "words"),
+    [
+        ("Rests", 0, "is violated by its cycle, as when the trace was saved"),
+        ("Rests within constraint", 4, "was violated by its cycle, and holds here"),
+    ],
+)
+def test_a_lasso_that_leaves_a_constraint(
+    tmp_path: Path, property: str, code: int, words: str
+) -> None:
+    (tmp_path / "now.fence").write_text(ROUND, encoding="utf-8")
+    run("check", "now.fence", "--trace", "t.itf.json", folder=tmp_path)
+    bounded = ROUND.replace("Rests", property, 1) + "constraint Few: x < 3\n"
+    (tmp_path / "now.fence").write_text(bounded, encoding="utf-8")
+    ran = run("trace", "replay", "t.itf.json", "now.fence", folder=tmp_path)
+    assert (ran.code, words in ran.stdout) == (code, True), ran.stdout

@@ -189,3 +189,11 @@ def test_a_step_that_fairness_needs_is_not_spare() -> None:
     text = SLICED.format("fair ").replace("require x == 1", "require x == 1 and y == 0")
     why = sliced(text, 2, "other", "start")
     assert why.spare == frozenset(), "without it `back` could be taken, and would have to be"
+
+
+def test_a_step_that_a_constraint_needs_is_not_spare() -> None:
+    bounds = "constraint Few: x < 1 or y == 1\n"
+    for words, spare in (("", {1}), (" within constraint", set[int]())):
+        text = SLICED.format("fair ").replace("property P", f"property P{words}") + bounds
+        why = sliced(text, 3, "other", "start", "back", "forth")
+        assert why.spare == spare
