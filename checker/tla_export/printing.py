@@ -170,7 +170,7 @@ def flat(node: Expr) -> str:
             listed = f"<<{', '.join(names)}>>"
             return f"UNCHANGED {names[0] if len(names) == 1 else listed}"
         case Always(body, names):
-            return f"[][{flat(body)}]_{names}"
+            return f"[][{flat(_of_a_step(body))}]_{names}"
         case _:
             assert_never(node)
 
@@ -181,6 +181,11 @@ def _element(part: Expr) -> Expr:
     """
     binds = re.match(r"(\w+|<<[^<>]*>>) \\in ", flat(part))
     return Infix("=", part, TRUE) if binds else part
+
+
+def _of_a_step(body: Expr) -> Expr:
+    """Prepares the body of ``[][body]_v``, where TLC takes a tuple at the start for a bound."""
+    return Infix("=", body, TRUE) if flat(body).startswith("<<") else body
 
 
 def quoted(text: str) -> str:
@@ -287,7 +292,7 @@ def lines(node: Expr, room: int) -> list[str]:
                 *_ended(_led("        ", lines(value, room - 9)), "]"),
             ]
         case Always(body, names):
-            inside = _led("[][", lines(body, room - 5 - len(names)))
+            inside = _led("[][", lines(_of_a_step(body), room - 5 - len(names)))
             return _ended(inside, f"]_{names}")
         case _:
             return [text]

@@ -342,6 +342,22 @@ def _tuple(slip: Slip) -> Problem | None:
     return slip.problem("F101", "a tuple has at least two components, as in (a, b)")
 
 
+def _several(slip: Slip) -> Problem | None:
+    """Recognizes a role with two indices, a group to be removed, and a comprehension without
+    brackets.
+    """
+    unexpected, line = slip.unexpected, [token.text for token in slip.line]
+    if unexpected.kind == "," and "]" in slip.expected and "role" in line[:3]:
+        note = (None, "a tuple combines several: role R[p: (A, B)], with p.1 and p.2")
+        return slip.problem("F101", "a role has one index", note)
+    if unexpected.kind == "{" and line == ["without", "fair"]:
+        note = (None, "a group with a name can be removed: fair Name: {a, b}")
+        return slip.problem("F101", "expected the name of an action, a role or a group", note)
+    if unexpected.text == "for" and slip.inside[:1] and slip.inside[0].kind == "(":
+        return slip.problem("F101", "put the comprehension in brackets: f([e for x in S])")
+    return None
+
+
 def _braces(slip: Slip) -> Problem | None:
     if slip.unexpected.kind != ":" or "for" not in slip.expected:
         return None
@@ -493,7 +509,11 @@ def _is_member(slip: Slip) -> Problem | None:
 
 def _binder(slip: Slip) -> Problem | None:
     """Recognizes a variant in place of the name that a quantifier or loop binds."""
-    if slip.unexpected.kind == "(" and slip.expected == frozenset({"in"}) and slip.near(-1).kind == NAME:
+    if (
+        slip.unexpected.kind == "("
+        and slip.expected == frozenset({"in"})
+        and slip.near(-1).kind == NAME
+    ):
         variant = slip.near(-1).text
         note = (None, f"select the variant by a condition: forall m in S if m is {variant}: e")
         return slip.problem("F117", 'expected a name before "in", found a pattern', note)
@@ -572,7 +592,7 @@ def _kind(allowed: Set[str]) -> str:
 
 _HINTS: tuple[Callable[[Slip], Problem | None], ...] = (
     _misaligned, *habits.HINTS, _value_cases, _strange, _brackets, _indentation, _colon,
-    _equal_signs, _assigned, _exclamation, _chained, _tuple, _braces, _fraction, _text, _pattern,
-    _is_member, _binder, _reserved, _else_if, _compound, _then, _not_operand, _misspelt,
-    _foreign_word,
+    _equal_signs, _assigned, _exclamation, _chained, _tuple, _several, _braces, _fraction, _text,
+    _pattern, _is_member, _binder, _reserved, _else_if, _compound, _then, _not_operand,
+    _misspelt, _foreign_word,
 )  # fmt: skip

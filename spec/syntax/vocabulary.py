@@ -229,6 +229,12 @@ REMARKS = {
     "next": "actions define the possible steps",
     "while": 'a step ends, so "for x in S:" goes through a finite set; an action is taken again',
     "receive": "an action receives through its head, action a on PATTERN from c",
+    "wf": "write fair action a:, or fair {a, b} for a group",
+    "sf": "write strongly fair action a:, or strongly fair {a, b} for a group",
+    "view": "states are compared as a whole; leave out what no action and no property reads",
+    "action_constraint": 'use a "require" in the actions',
+    "symmetry": "write symmetric type T = {a, b}",
+    "shared": "declare a variable that several roles assign at the top level",
 }
 """Words of other notations that have no equivalent here."""
 

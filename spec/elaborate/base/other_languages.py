@@ -42,6 +42,7 @@ INSTEAD = {
     "tail": "write q[1..]", "butlast": "write q[..len(q) - 2]",
     "subseq": "a part of a sequence is q[i..j], q[i..] or q[..j]",
     "concat": "write q + r",
+    "taken": "a ghost variable can record that a step was taken",
     "append": "q.append(e) is a statement", "add": "s.add(e) is a statement",
     "fst": "the first component of a tuple is t.1", "snd": "the second component is t.2",
     "assume": "assume is a declaration, written before its condition",

@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from enum import IntEnum
 
 from fencepost.spec.core.operators import Operator
-from fencepost.spec.core.traverse import walk
 from fencepost.spec.core.types import Option, Type
 from fencepost.spec.elaborate.base.built_in import TYPE_WORDS
 from fencepost.spec.elaborate.base.context import Context

@@ -36,6 +36,7 @@ from fencepost.spec.elaborate.base.other_languages import TYPES
 from fencepost.spec.elaborate.base.size_checks import bounded, map_type
 from fencepost.spec.elaborate.base.symbols import (
     BrokenEntity,
+    ConstEntity,
     Entity,
     ModuleEntity,
     Pending,
@@ -112,13 +113,37 @@ def denotes_type(context: Context, node: syntax.Expr) -> bool:
 def _not_a_type(context: Context, node: syntax.Expr, entity: Entity | None) -> Reported:
     if entity is not None:
         message = f'a type is required here, but "{entity.name}" is {kind_of(entity)}'
-        return context.report("F304", node.span, message, entity.note)
+        notes = (_COMPUTED,) if _holds_set(entity) else ()
+        return context.report("F304", node.span, message, entity.note, *notes)
     forms = listing(["bool", "int8 to int64", "int[bits]", *_APPLIED.values()])
     return context.report(
         "F304",
         node.span,
         f"a type is required here: the name of one, low..high, T?, {forms}",
+        *((_COMPUTED,) if _is_set(node) else ()),
     )
+
+
+_COMPUTED: Note = (
+    None,
+    "a type is not computed from sets: use a type with more values, such as map[K, V?] for some of"
+    " the keys, and exclude the others by a condition",
+)
+
+
+def _holds_set(entity: Entity) -> bool:
+    kind = entity.decl.type if isinstance(entity, ConstEntity) else None
+    return isinstance(kind, syntax.Index) and kind.base == syntax.Name("set", span=kind.span)
+
+
+def _is_set(node: syntax.Expr) -> bool:
+    match node:
+        case syntax.Collection(brackets="{}") | syntax.Comprehension(brackets="{}"):
+            return True
+        case syntax.Binary(operator="-" | "|" | "&", left=left, right=right):
+            return _is_set(left) or _is_set(right)
+        case _:
+            return False
 
 
 def _named(context: Context, node: syntax.Name) -> Type | None:

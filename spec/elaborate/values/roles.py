@@ -5,7 +5,7 @@ they denote.
 from __future__ import annotations
 
 from fencepost.spec.core import ir
-from fencepost.spec.core.types import describe
+from fencepost.spec.core.types import Record, describe
 from fencepost.spec.elaborate.base.context import Context
 from fencepost.spec.elaborate.base.symbols import (
     BrokenEntity,
@@ -85,7 +85,11 @@ def process(context: Context, seen: Through, name: syntax.Name) -> tuple[bool, O
     if role.placeholder:
         return False, None
     if len(index.arguments) != 1:
-        context.report("F212", index.span, f"{role.name} takes one index", note)
+        hint = ""
+        if isinstance(role.index_type, Record) and role.index_type.is_tuple:
+            given = ", ".join(argument.span.text for argument in index.arguments)
+            hint = f", a tuple: write {role.name}[({given})]"
+        context.report("F212", index.span, f"{role.name} takes one index{hint}", note)
         return False, None
     holder = f"the index of {role.name}"
     operand = converted_value(context.inner(), index.arguments[0], role.index_type, holder, note)
