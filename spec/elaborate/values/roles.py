@@ -87,8 +87,8 @@ def process(context: Context, seen: Through, name: syntax.Name) -> tuple[bool, O
     if len(index.arguments) != 1:
         hint = ""
         if isinstance(role.index_type, Record) and role.index_type.is_tuple:
-            given = ", ".join(argument.span.text for argument in index.arguments)
-            hint = f", a tuple: write {role.name}[({given})]"
+            arguments = ", ".join(argument.span.text for argument in index.arguments)
+            hint = f", a tuple: write {role.name}[({arguments})]"
         context.report("F212", index.span, f"{role.name} takes one index{hint}", note)
         return False, None
     holder = f"the index of {role.name}"
