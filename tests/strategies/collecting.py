@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from tests.strategies.drawing import Drawing
 from tests.strategies.kinds import BOOL, WIDE, size, telling
 from tests.strategies.reading import call, conditional, integer, listed, literal, read, reading
 from tests.strategies.scope import (
@@ -17,6 +18,7 @@ from tests.strategies.scope import (
     Scope,
     Text,
     infix,
+    taken_apart,
 )
 
 from fencepost.spec.core.size_limits import most
@@ -58,6 +60,13 @@ class Domain:
         """Returns the local for an element, and its fields if its variant is established."""
         fields = [] if self.tag is None else variant_fields(self.kind, self.tag, name)
         return [Readable(name, self.kind, self.ghost), *fields]
+
+    def bound(self, draw: Drawing, stem: str) -> tuple[str, list[Readable]]:
+        """Draws a name for an element, or a pattern for a tuple, and returns it with its locals."""
+        if isinstance(self.kind, Record) and self.kind.is_tuple and draw.chance(70):
+            return taken_apart(draw, self.kind, stem, self.ghost)
+        name = draw.name(stem)
+        return name, self.element(name)
 
 
 def variant_fields(kind: Type, tag: int, name: str) -> list[Readable]:
@@ -301,8 +310,8 @@ def _comprehension(scope: Scope, kind: Set | Seq | Bag, depth: int, typed: bool)
     over = domain(scope, depth - 1, ordered=True, most=limit)
     if over.fixed and kind.capacity is not None and over.most > kind.capacity:
         return None
-    name = draw.name("e")
-    inside = scope.add(*over.element(name))
+    name, locals_ = over.bound(draw, "e")
+    inside = scope.add(*locals_)
     binders = f"{name} in {over.text}"
     fixed = over.fixed
     last = over
@@ -310,8 +319,8 @@ def _comprehension(scope: Scope, kind: Set | Seq | Bag, depth: int, typed: bool)
     if limit // max(over.most, 1) > 1 and draw.chance(70 if often else 30):
         # The second domain may depend on the first element.
         again = domain(inside, depth - 1, ordered=True, most=limit // max(over.most, 1))
-        name = draw.name("e")
-        inside = inside.add(*again.element(name))
+        name, locals_ = again.bound(draw, "e")
+        inside = inside.add(*locals_)
         last = again
         binders += f", {name} in {again.text}"
         fixed = fixed and again.fixed

@@ -174,7 +174,7 @@ class Declarations:
     def channel(self) -> None:
         draw, kinds = self.draw, self.world.kinds
         name = draw.name("c")
-        messages: list[Type] = [*kinds.unions, *kinds.unions, *kinds.enums, BOOL]
+        messages: list[Type] = [*kinds.unions, *kinds.unions, *kinds.enums, *kinds.tuples, BOOL]
         message = draw.pick(messages)
         if draw.chance(15):
             message = kinds.small(30)
@@ -316,7 +316,8 @@ def is_short(kind: Type) -> bool:
 
 def index_of(kinds: Kinds) -> Type:
     """Draws the index of a family, a type of two or three values."""
-    options = [k for k in kinds.named if 1 < size(k) < 4 and isinstance(k, Enum | Int)]
+    options: list[Type] = [k for k in kinds.named if 1 < size(k) < 4 and isinstance(k, Enum | Int)]
+    options += [k for k in kinds.tuples if 1 < size(k) <= 4 and not has_ghost(k)]
     return kinds.drawing.pick([Int(0, 1), BOOL, Int(0, 2), Int(-1, 0), *options])
 
 

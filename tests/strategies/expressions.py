@@ -15,7 +15,7 @@ from tests.strategies.folding import fold
 from tests.strategies.kinds import size, telling
 from tests.strategies.matching import match_value
 from tests.strategies.reading import call, conditional, literal, read
-from tests.strategies.scope import POSTFIX, UNARY, Readable, Scope, Text
+from tests.strategies.scope import POSTFIX, UNARY, Readable, Scope, Text, taken_apart
 
 from fencepost.spec.core.spelling import show
 from fencepost.spec.core.types import (
@@ -67,8 +67,10 @@ def _let_in(scope: Scope, kind: Type, depth: int, typed: bool) -> Text:
     readable = [path.kind for path in scope.paths() if path.total and telling(path.kind)]
     bound = draw.pick([Int(0, 3), *readable])
     name, value = draw.name("l"), scope.expression(bound, depth - 1, typed=False)
-    local = Readable(name, bound, ghost=scope.ghosts, fixed=value.fixed)
-    body = scope.add(local).expression(kind, depth - 1, typed)
+    locals_ = [Readable(name, bound, ghost=scope.ghosts, fixed=value.fixed)]
+    if isinstance(bound, Record) and bound.is_tuple and draw.chance(70):
+        name, locals_ = taken_apart(draw, bound, "l", scope.ghosts)
+    body = scope.add(*locals_).expression(kind, depth - 1, typed)
     return replace(body, text=f"let {name} = {value.text}: {body.text}", level=UNARY, reaching=True)
 
 
@@ -95,6 +97,10 @@ def _built(scope: Scope, kind: Type, depth: int, typed: bool) -> Text | None:
     """Returns a value built from parts that are expressions."""
     draw = scope.world.drawing
     match kind:
+        case Record(fields=fields) if kind.is_tuple:
+            parts = [scope.expression(item.type, depth - 1, typed) for item in fields]
+            fixed = all(part.fixed for part in parts)
+            return Text(f"({', '.join(part.text for part in parts)})", kind, fixed=fixed)
         case Record(name, fields):
             return Text(name + _arguments(scope, fields, depth, named=True), kind)
         case Union(name, variants):
@@ -104,9 +110,9 @@ def _built(scope: Scope, kind: Type, depth: int, typed: bool) -> Text | None:
             return Text(prefix + variant.name + (inner if variant.fields else ""), kind)
         case Option(element) if typed:
             return replace(scope.expression(element, depth - 1), kind=kind)
-        case Map(key, value) if (typed or not isinstance(key, Machine | Set | Seq)) and draw.chance(
-            40
-        ):
+        case Map(key, value) if (
+            typed or not isinstance(key, Machine | Set | Seq | Record)
+        ) and draw.chance(40):
             keys = list(values(key))
             if draw.chance(30):
                 keys.reverse()
@@ -132,7 +138,7 @@ def _arguments(scope: Scope, fields: tuple[Field, ...], depth: int, named: bool)
 
 def _with(scope: Scope, kind: Type, depth: int) -> Text | None:
     """Returns ``r with f: e, g: d``."""
-    if not isinstance(kind, Record):
+    if not isinstance(kind, Record) or kind.is_tuple:
         return None
     record = read(scope, kind, 0)
     if record is None or record.level < POSTFIX:

@@ -32,6 +32,7 @@ from fencepost.spec.core.types import (
     cardinality,
     describe,
     has_ghost,
+    tuple_type,
 )
 
 BOOL = Bool()
@@ -65,6 +66,8 @@ def telling(kind: Type) -> bool:
             return telling(element)
         case Map(_, value):
             return telling(value)
+        case Record(fields=fields) if kind.is_tuple:
+            return all(telling(item.type) for item in fields)
         case _:
             return True
 
@@ -82,6 +85,7 @@ class Kinds:
     enums: list[Enum] = field(default_factory=list[Enum])
     records: list[Record] = field(default_factory=list[Record])
     unions: list[Union] = field(default_factory=list[Union])
+    tuples: list[Record] = field(default_factory=list[Record])
     aliases: dict[str, Type] = field(default_factory=dict[str, Type])
     lines: list[str] = field(default_factory=list[str])
 
@@ -101,6 +105,19 @@ class Kinds:
             self._record()
         for _ in range(draw.pick([0, 1, 1, 2])):
             self._union()
+        for _ in range(draw.pick([0, 0, 1, 2])):
+            self._tuple()
+
+    def _tuple(self) -> None:
+        """Draws a type of tuples, which sometimes has a name."""
+        draw = self.drawing
+        parts = draw.several(lambda: self.small(6), 2, 3, 25)
+        kind = tuple_type(parts)
+        if draw.chance(30):
+            name = draw.name("T")
+            self.lines.append(f"type {name} = {self.text(kind)}")
+            self.aliases[name] = kind
+        self.tuples.append(kind)
 
     def _record(self) -> None:
         name = self.drawing.name("Rec")
@@ -158,6 +175,8 @@ class Kinds:
                 return f"bag[{self.text(element)}, {capacity}]"
             case Map(key, value):
                 return f"map[{self.text(key)}, {self.text(value)}]"
+            case Record(fields=fields) if kind.is_tuple:
+                return f"({', '.join(self.text(item.type) for item in fields)})"
             case _:
                 return describe(kind)
 
@@ -165,8 +184,8 @@ class Kinds:
 
     @property
     def structures(self) -> list[Type]:
-        """The declared records and unions."""
-        return [*self.records, *self.unions]
+        """The declared records and unions, and the types of tuples."""
+        return [*self.records, *self.unions, *self.tuples]
 
     @property
     def named(self) -> list[Type]:
@@ -181,7 +200,8 @@ class Kinds:
     def scalar(self) -> Type:
         """Draws a type without parts."""
         draw = self.drawing
-        options: list[Type] = [BOOL, *self.enums, *self.enums, *self.aliases.values()]
+        scalars = [kind for kind in self.aliases.values() if isinstance(kind, Scalar)]
+        options: list[Type] = [BOOL, *self.enums, *self.enums, *scalars]
         lot = draw.number(0, 99)
         if lot < 40:
             return draw.pick(options)
@@ -203,7 +223,7 @@ class Kinds:
         kind: Type = BOOL
         if lot < 45:
             kind = self.scalar()
-        elif lot < 80 and (self.records or self.unions):
+        elif lot < 80 and self.structures:
             kind = draw.pick(self.structures)
         else:
             kind = Option(draw.pick([self.scalar(), *self.structures]))
@@ -277,8 +297,9 @@ class LargeKinds(Kinds):
         match kind:
             case Record(name, fields):
                 self._declare_fields(fields)
-                self.records.append(kind)
-                self._declaration("record", name, [self._field_text(item) for item in fields])
+                if not kind.is_tuple:
+                    self.records.append(kind)
+                    self._declaration("record", name, [self._field_text(item) for item in fields])
             case Union(name, variants):
                 for variant in variants:
                     self._declare_fields(variant.fields)

@@ -8,9 +8,9 @@ from tests.strategies.reading import reading
 from tests.strategies.scope import UNARY, Path, Readable, Scope, Text
 from tests.strategies.truth import fields_of, flowing
 
-from fencepost.spec.core.types import Bool, Enum, Field, Option, Type, Union, has_ghost
+from fencepost.spec.core.types import Bool, Enum, Field, Option, Record, Type, Union, has_ghost
 
-MATCHED = (Union, Enum, Option, Bool)
+MATCHED = (Union, Enum, Option, Bool, Record)
 """The kinds of types that a match may examine."""
 
 
@@ -52,6 +52,10 @@ def cases(scope: Scope, path: Path, subject: str) -> list[tuple[str, Scope]]:
             names = [f"{name}.{member}" if draw.chance(10) else member for member in members]
         case Union(variants=variants):
             return _variants(scope, path, subject, tuple(v.name for v in variants))
+        case Record(name, fields):
+            tried = _parts(scope, name, fields, compare=draw.chance(30))
+            sure = [_parts(scope, name, fields, compare=False)]
+            return [tried, *sure] if "==" in tried[0] else sure
         case Option():
             return [("none", scope), ("_", scope)] if draw.chance(60) else [("_", scope)]
         case _:
@@ -96,12 +100,15 @@ def pattern(scope: Scope, kind: Union, tag: int, compare: bool) -> tuple[str, Sc
         return f"{name} as {alias}", inside
     if not variant.fields or (not compare and draw.chance(15)):
         return name, scope
+    return _parts(scope, name, variant.fields, compare)
+
+
+def _parts(scope: Scope, name: str, fields: tuple[Field, ...], compare: bool) -> tuple[str, Scope]:
     parts: list[str] = []
-    inside = scope
-    for item in variant.fields:
-        text, inside = _argument(inside, item, compare)
+    for item in fields:
+        text, scope = _argument(scope, item, compare)
         parts.append(text)
-    return f"{name}({', '.join(parts)})", inside
+    return f"{name}({', '.join(parts)})", scope
 
 
 def _argument(scope: Scope, item: Field, compare: bool) -> tuple[str, Scope]:
@@ -110,6 +117,8 @@ def _argument(scope: Scope, item: Field, compare: bool) -> tuple[str, Scope]:
     lot = draw.number(0, 9)
     if compare and lot < 6 and not item.ghost and not has_ghost(item.type):
         return f"=={ordinary.expression(item.type, 1).text}", scope
+    if isinstance(item.type, Record) and item.type.is_tuple and not item.ghost and lot < 7:
+        return _parts(scope, "", item.type.fields, compare)
     if lot < 8:
         name = draw.name("b")
         return name, scope.add(Readable(name, item.type, item.ghost))

@@ -154,10 +154,10 @@ class Model(Declarations):
         kinds: list[Type] = []
         for _ in range(draw.pick([0, 0, 0, 1, 1, 2])):
             over = domain(replace(scope, ghosts=False), 1, ordered=True, most=4)
-            local = draw.name("p")
-            binders.append(f"{local} in {over.text}")
+            target, locals_ = over.bound(draw, "p")
+            binders.append(f"{target} in {over.text}")
             kinds.append(over.kind)
-            scope = scope.add(*over.element(local))
+            scope = scope.add(*locals_)
         if binders:
             head += f"({', '.join(binders)}){self._where(scope)}"
         if self.channels and draw.chance(45):

@@ -195,8 +195,8 @@ def _added_up(scope: Scope, depth: int) -> Text | None:
         range = _times(most(kind), kind.element.low, kind.element.high)
         return _bounded(form(range, "sum({})", reading(scope, path).text))
     over = domain(scope, depth - 1, ordered=True)
-    name = draw.name("e")
-    body = number(scope.add(*over.element(name)), depth - 1)
+    name, locals_ = over.bound(draw, "e")
+    body = number(scope.add(*locals_), depth - 1)
     text = f"sum([{body.text} for {name} in {over.text}])"
     return _bounded(Text(text, _times(over.most, *_range(body)), fixed=over.fixed))
 

@@ -63,6 +63,10 @@ def literal(scope: Scope, kind: Type, typed: bool = True) -> Text | None:
         case Nominal(name=name, members=members):
             member = draw.pick(members)
             return Text(f"{name}.{member}" if draw.chance(10) else member, kind)
+        case Record(fields=fields) if kind.is_tuple:
+            parts = [literal(scope, item.type, typed) for item in fields]
+            texts = [part.text for part in parts if part is not None]
+            return Text(f"({', '.join(texts)})", kind) if len(texts) == len(parts) else None
         case Record(name, fields):
             return Text(name + _fields(scope, fields), kind)
         case Union(variants=variants):

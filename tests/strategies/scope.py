@@ -98,6 +98,25 @@ class Readable:
     suffix: str = ""
 
 
+def taken_apart(
+    draw: Drawing, kind: Record, stem: str, ghost: bool = False
+) -> tuple[str, list[Readable]]:
+    """Draws a pattern for a tuple, and returns it with the locals that it introduces."""
+    parts: list[str] = []
+    locals_: list[Readable] = []
+    for item in kind.fields:
+        if isinstance(item.type, Record) and item.type.is_tuple and draw.chance(60):
+            text, inner = taken_apart(draw, item.type, stem, ghost)
+            locals_ += inner
+        elif draw.chance(10):
+            text = "_"
+        else:
+            text = draw.name(stem)
+            locals_.append(Readable(text, item.type, ghost))
+        parts.append(text)
+    return f"({', '.join(parts)})", locals_
+
+
 @dataclass(frozen=True, slots=True)
 class Function:
     """A def or procedure: its name, the types of its parameters, its result, and the variables that

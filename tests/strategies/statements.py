@@ -11,10 +11,10 @@ from tests.strategies.kinds import telling
 from tests.strategies.matching import MATCHED, cases, value_cases
 from tests.strategies.numbers import number
 from tests.strategies.reading import reading
-from tests.strategies.scope import NOT, Readable, Scope
+from tests.strategies.scope import NOT, Readable, Scope, taken_apart
 from tests.strategies.truth import condition, conjoined, fields_of, flowing
 
-from fencepost.spec.core.types import Int, Union
+from fencepost.spec.core.types import Int, Record, Union
 
 
 def suite(body: Body, depth: int, least: int = 1, most: int = 3, returns: bool = False) -> Suite:
@@ -90,8 +90,8 @@ def _pick(body: Body, depth: int) -> Written:
     draw = body.scope.world.drawing
     scope = ordinary(body)
     over = domain(scope, min(depth, 1), ordered=True, most=4)
-    name = draw.name("p")
-    after = body.scope.add(*over.element(name))
+    name, locals_ = over.bound(draw, "p")
+    after = body.scope.add(*locals_)
     text = f"pick {name} in {over.text}"
     if draw.chance(40):
         test = condition(replace(after, ghosts=False), min(depth, 1))
@@ -101,12 +101,12 @@ def _pick(body: Body, depth: int) -> Written:
 
 def _let(body: Body, depth: int) -> Written:
     ghost = body.scope.world.drawing.chance(15)
-    line, local = _named(ghostly(body, ghost), depth, ghost)
-    return Written([line], after=body.scope.add(local))
+    line, locals_ = _named(ghostly(body, ghost), depth, ghost)
+    return Written([line], after=body.scope.add(*locals_))
 
 
-def _named(scope: Scope, depth: int, ghost: bool) -> tuple[str, Readable]:
-    """Returns a line that names a value, and the local that it introduces."""
+def _named(scope: Scope, depth: int, ghost: bool) -> tuple[str, list[Readable]]:
+    """Returns a line that names a value, and the locals that it introduces."""
     draw = scope.world.drawing
     name = draw.name("y")
     kind = scope.world.kinds.any(1)
@@ -114,7 +114,10 @@ def _named(scope: Scope, depth: int, ghost: bool) -> tuple[str, Readable]:
         value = number(scope, depth)
     else:
         value = replace(scope.expression(kind, depth, typed=False), kind=kind)
-    return f"let {name} = {value.text}", Readable(name, value.kind, ghost, fixed=value.fixed)
+    locals_ = [Readable(name, value.kind, ghost, fixed=value.fixed)]
+    if isinstance(value.kind, Record) and value.kind.is_tuple and draw.chance(70):
+        name, locals_ = taken_apart(draw, value.kind, "y", ghost)
+    return f"let {name} = {value.text}", locals_
 
 
 def named(scope: Scope, percent: int) -> tuple[list[str], Scope]:
@@ -123,9 +126,9 @@ def named(scope: Scope, percent: int) -> tuple[list[str], Scope]:
     """
     lines: list[str] = []
     while len(lines) < 2 and scope.world.drawing.chance(percent):
-        line, local = _named(scope, 1, scope.ghosts)
+        line, locals_ = _named(scope, 1, scope.ghosts)
         lines.append(line)
-        scope = scope.add(local)
+        scope = scope.add(*locals_)
     return lines, scope
 
 
@@ -164,10 +167,9 @@ def _if(body: Body, depth: int) -> Written:
 def _for(body: Body, depth: int) -> Written:
     draw = body.scope.world.drawing
     over = domain(ordinary(body), min(depth, 1), ordered=True, most=4)
-    name = draw.name("i")
-    inner = suite(
-        body.inside(body.scope.lasting().add(*over.element(name))), depth - 1, 1, 2, returns=True
-    )
+    name, locals_ = over.bound(draw, "i")
+    inside = body.scope.lasting().add(*locals_)
+    inner = suite(body.inside(inside), depth - 1, 1, 2, returns=True)
     lines = block(f"for {name} in {over.text}:", inner, draw.chance(20))
     return Written(lines, inner.assigned, simple=False)
 

@@ -218,16 +218,21 @@ def _quantified(scope: Scope, depth: int) -> Text:
     inside = scope
     test = ""
     fields: list[Readable] = []
+    tested: list[Readable] = []
     for most in draw.pick([(16,), (16,), (16,), (16, 4)]):
         over = domain(inside, depth - 1, ordered=False, most=most)
-        name = draw.name("e")
+        name, readable = over.bound(draw, "e")
+        if not name.startswith("("):
+            inside = inside.add(readable.pop(0))
         binders.append(f"{name} in {over.text}")
-        element, *readable = over.element(name)
         if not test and (establishing := established(inside, name, over.kind)):
             test = f" if {establishing[0]}"
-            readable += variant_fields(over.kind, establishing[1], name)
-        inside = inside.add(element, *readable)
+            tested = variant_fields(over.kind, establishing[1], name)
+        inside = inside.add(*readable)
         fields += readable
+    # The condition establishes a variant only after all domains.
+    inside = inside.add(*tested)
+    fields += tested
     if not test and draw.chance(25):
         test = f" if {condition(inside, depth - 1).text}"
     within = replace(inside, values=tuple(fields)) if fields and draw.chance(60) else inside

@@ -34,6 +34,7 @@ from fencepost.spec.core.types import (
     Variant,
     bits,
     cardinality,
+    tuple_type,
     values,
 )
 
@@ -157,7 +158,10 @@ class Types:
             return self.scalar()
         match random.randrange(9):
             case 0:
-                return Record(self.name("R"), self._fields(depth, 1, 5))
+                fields = self._fields(depth, 1, 5)
+                if len(fields) > 1 and random.random() < 0.4:
+                    return tuple_type([item.type for item in fields])
+                return Record(self.name("R"), fields)
             case 1 | 2:
                 variants = tuple(
                     Variant(self.name("V"), self._fields(depth, 0, 3))
