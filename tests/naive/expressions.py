@@ -261,11 +261,11 @@ def _collection(
                     chosen.append(inside.value(element))
             return collected(chosen, kind)
         case ir.Gather(kind, slot, domain, inner):
-            parts = [at.bind(slot, x).parts(inner) for x in at.parts(domain)]
-            return collected([x for part in parts for x in part], kind)
+            gathered = [at.bind(slot, x).parts(inner) for x in at.parts(domain)]
+            return collected([x for part in gathered for x in part], kind)
         case ir.Fold(slot=slot, accumulator=accumulator, domain=domain, start=start, body=body):
-            items, result = at.parts(domain), at.value(start)
-            for x in items:
+            result = at.value(start)
+            for x in at.parts(domain):
                 result = at.bind(slot, x).bind(accumulator, result).value(body)
             return result
         case ir.Sum(collection=collection):
