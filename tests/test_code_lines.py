@@ -38,6 +38,7 @@ ROWS: dict[str, int] = {
     "spec/mutation": 500,
     "spec/semantics": 1_350,
     "spec/syntax": 2_950,
+    "spec/tla": 500,
     "spec/text": 400,
     "tests": 800,
     "tests/bench": 1_100,

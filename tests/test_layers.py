@@ -27,6 +27,7 @@ FOLDERS = (
     "spec.elaborate.ide",
     "spec.elaborate",
     "spec.mutation",
+    "spec.tla.values",
     "checker.profile",
     "checker.estimate",
     "checker.growth",

@@ -1,0 +1,1 @@
+"""The TLA+ front end: reads and evaluates TLA+ modules. Knows nothing of search."""
