@@ -491,7 +491,8 @@ def _from_lists(kind: Type) -> Iterator[Value]:
             yield from collections(items, len(items), 1)
         case Elements(element, capacity):
             items = tuple(values(element))
-            yield from collections(items, capacity, {Seq: None, Bag: 0}.get(type(kind), 1))
+            gap = None if isinstance(kind, Seq) else 0 if isinstance(kind, Bag) else 1
+            yield from collections(items, capacity, gap)
         case Numbers():
             raise AssertionError(kind)
 
@@ -535,7 +536,7 @@ def first(kind: Type) -> Value | None:
 
 
 def _first_row(kinds: Iterable[Type]) -> tuple[Value, ...] | None:
-    row = []
+    row: list[Value] = []
     for kind in kinds:
         value = first(kind)
         if value is None:

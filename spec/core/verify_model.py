@@ -276,7 +276,7 @@ class Operands:
         self.report.range_of(kind or expr.type)
         slots, recursions = self.slots, self.recursions
         if isinstance(expr, ir.Recursion):
-            slots, recursions = {}, {**recursions, expr.slots: expr}
+            slots, recursions = dict[int, Type](), {**recursions, expr.slots: expr}
         for slot, of in bound(expr).items():
             slots = self.report.bind(slot, of, slots)
         inner = Operands(self.report, slots, self.assigned, recursions)

@@ -301,9 +301,9 @@ class ConcreteDomain(Stage):
         return self._code("b = {0}\ni = {1}\nreturn b[:i] + b[i + 1:]", sequence, index)
 
     def contains(self, collection: Code, element: Code) -> Code:
-        constant_elements = self._known.get(collection)
-        if isinstance(constant_elements, tuple) and len(constant_elements) > BIG:
-            return self._pure("{0} in among", element, among=frozenset(constant_elements))
+        elements: tuple[Value, ...] = self._known.get(collection, ())
+        if len(elements) > BIG:
+            return self._pure("{0} in among", element, among=frozenset(elements))
         if collection in self._known or collection in self._places:
             return self._pure("{1} in {0}", collection, element)
         # A single `in` expression would evaluate the element first.
