@@ -1,12 +1,14 @@
+# pyright: basic
 """The classes of TLA+ values that are not plain Python values, and the error of an operation."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
-if TYPE_CHECKING:
-    from fencepost.spec.tla.values.universe import Universe
+MAX_SHOWN: Final = 2_000
+"""Size up to which a lazy set is shown as its elements; larger ones are shown as formed."""
 
 
 class EvaluationError(Exception):
@@ -41,7 +43,8 @@ class ModelValue:
     """A model value; `Universe.model_value` makes one object per name.
 
     ``kind`` is the letter of a typed model value, whose name begins with a letter and an
-    underscore, else an empty string. A typed model value cannot be compared with a value of another type.
+    underscore, else an empty string. A typed model value cannot be compared with a value of
+    another type.
     """
 
     __slots__ = ("kind", "name", "rank")
@@ -98,6 +101,39 @@ class Function(tuple[Any, ...]):
         return zip(self.domain.elements, self[1:], strict=True)
 
 
+class Operations(ABC):
+    """The operations that lazy sets and functions need; `Universe` has them."""
+
+    @abstractmethod
+    def normalise(self, value: Value) -> Value: ...
+    @abstractmethod
+    def equal(self, left: Value, right: Value) -> bool: ...
+    @abstractmethod
+    def contains(self, values: Value, value: Value) -> bool: ...
+    @abstractmethod
+    def subset(self, left: Value, right: Value) -> bool: ...
+    @abstractmethod
+    def elements(self, values: Value) -> Iterable[Value]: ...
+    @abstractmethod
+    def ordered(self, values: Value) -> tuple[Value, ...]: ...
+    @abstractmethod
+    def finite(self, values: Value) -> frozenset[Any]: ...
+    @abstractmethod
+    def cardinality(self, values: Value) -> int: ...
+    @abstractmethod
+    def is_finite(self, values: Value) -> bool: ...
+    @abstractmethod
+    def domain_of(self, values: Value) -> Domain: ...
+    @abstractmethod
+    def domain(self, function: Value) -> Value: ...
+    @abstractmethod
+    def written_function(self, value: Value) -> tuple[Any, ...]: ...
+    @abstractmethod
+    def show(self, value: Value) -> str: ...
+    @abstractmethod
+    def error(self, text: str, *values: Value) -> EvaluationError: ...
+
+
 class LazyFunction:
     """A function that is computed where it is applied. Its domain may be infinite."""
 
@@ -111,7 +147,7 @@ class LazyFunction:
     def __eq__(self, other: object) -> bool:
         return self is other
 
-    def apply(self, universe: Universe, argument: Value) -> Value:
+    def apply(self, universe: Operations, argument: Value) -> Value:
         """Returns the value for an argument that has been checked; it is computed once."""
         argument = universe.normalise(argument)
         if argument not in self.argument_values:
@@ -127,31 +163,39 @@ class LazySet:
     def __eq__(self, other: object) -> bool:
         return self is other
 
-    def contains(self, universe: Universe, value: Value) -> bool:
+    def contains(self, universe: Operations, value: Value) -> bool:
         """Decides membership without enumeration."""
         raise NotImplementedError
 
-    def elements(self, universe: Universe) -> Iterable[Value]:
+    def elements(self, universe: Operations) -> Iterable[Value]:
         """Yields the elements once each, in TLC's order.
 
         Raises `EvaluationError` if the set is infinite.
         """
         raise NotImplementedError
 
-    def size(self, universe: Universe) -> int:
+    def size(self, universe: Operations) -> int:
         """Returns the number of elements."""
         return len(universe.finite(self))
 
-    def is_finite(self, universe: Universe) -> bool:
+    def is_finite(self, universe: Operations) -> bool:
         """Decides finiteness as TLC does: by the parts of the set."""
         return True
 
-    def same(self, universe: Universe, other: LazySet) -> bool | None:
+    def is_small(self, universe: Operations) -> bool:
+        """Decides whether the set is shown as its elements."""
+        return self.is_finite(universe) and self.size(universe) <= MAX_SHOWN
+
+    def text(self, universe: Operations) -> str:
+        """Returns the text of a set that is not written as its elements."""
+        raise NotImplementedError
+
+    def same(self, universe: Operations, other: LazySet) -> bool | None:
         """Decides equality with a set of the same class; None if it needs the elements."""
         return None
 
 
-Value: TypeAlias = (
-    "int | str | Boolean | ModelValue | tuple[Any, ...] | frozenset[Any] | LazySet | LazyFunction"
-)
-"""A TLA+ value. `bool` is an `int` for type checkers, but is not a value."""
+Value: TypeAlias = Any
+"""A TLA+ value: one of the types in the table of the package. TLA+ has no types, so that every
+operation examines its operands; a type checker cannot know more.
+"""
