@@ -28,6 +28,7 @@ FOLDERS = (
     "spec.elaborate",
     "spec.mutation",
     "spec.tla.values",
+    "spec.tla.standard",
     "spec.tla",
     "checker.profile",
     "checker.estimate",

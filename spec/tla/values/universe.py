@@ -27,6 +27,7 @@ from fencepost.spec.tla.values.kinds import (
     Value,
 )
 from fencepost.spec.tla.values.lazy_sets import BigUnion, Combination, Enumeration, Interval
+from fencepost.spec.tla.values.runtime import Runtime
 from fencepost.spec.tla.values.text import show
 
 MAX_SET_SIZE: Final = 1_000_000
@@ -47,7 +48,8 @@ class Universe(Operations):
     values, whose order depends on it. Caches hold values only.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, runtime: Runtime | None = None) -> None:
+        self.runtime = runtime or Runtime()
         self.names: dict[str, int] = {}
         self._models: dict[str, ModelValue] = {}
         self._ordered: dict[Value, tuple[Value, ...]] = {}
@@ -317,7 +319,9 @@ class Universe(Operations):
         if type(left) is not type(right) or (type(left) is Function and left[0] is not right[0]):
             first, second = self.function_domain(left), self.function_domain(right)
             if first.is_record and not second.is_record:
-                raise self.error("Attempted to compare the record {} with the non-record {}", left, right)
+                raise self.error(
+                    "Attempted to compare the record {} with the non-record {}", left, right
+                )
             return len(first.elements) - len(second.elements) or self._compare_each(
                 first.elements, second.elements
             )

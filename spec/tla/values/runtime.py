@@ -1,0 +1,40 @@
+"""The surroundings of an evaluation: output, registers, statistics, files."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+MAX_FILE_BYTES: Final = 64 << 20
+"""Largest file that a module reads, in bytes; the reader that the checker supplies enforces it."""
+
+
+def _silent(text: str) -> None:
+    """Discards printed text."""
+
+
+def _no_statistics(name: str) -> Any:
+    return None
+
+
+class Runtime:
+    """The surroundings of an evaluation. The checker replaces the attributes.
+
+    - ``write`` gets the text of Print and PrintT.
+    - ``registers`` holds the values of TLCSet.
+    - ``statistic`` returns the value of TLCGet for a name, or None if there is none.
+    - ``trace`` returns the states up to the current one as records, or None.
+    - ``read`` returns the text of a file, or is None if files may not be read; it raises `OSError`.
+    - ``environment`` is the process environment, or None if it may not be read.
+    - ``random`` is used by RandomElement and Randomization.
+    """
+
+    def __init__(self, seed: int = 0) -> None:
+        self.write: Callable[[str], None] = _silent
+        self.registers: dict[Any, Any] = {}
+        self.statistic: Callable[[str], Any] = _no_statistics
+        self.trace: Callable[[], Any] | None = None
+        self.read: Callable[[str], str] | None = None
+        self.environment: Mapping[str, str] | None = None
+        self.random = random.Random(seed)
