@@ -383,6 +383,10 @@ class Outcome:
     """
     resumed: Resumed | None = None
     """The checkpoint that the search continued. None if it began with the initial states."""
+    restarts: int = 0
+    """The number of earlier searches, each of which left a range that was assumed for an integer
+    without a declared range.
+    """
     counterexamples: tuple[Counterexample, ...] = ()
     """The counterexamples of the property that is violated first, if several were requested. They
     begin with the first finding.

@@ -63,6 +63,7 @@ def remarks(result: CheckResult) -> tuple[Remark, ...]:
         *_searched(result),
         *(Remark("grows with", line, routine=True) for line in grows_with(result)),
         *_bounds(result.job),
+        *_ranges(result),
         *_symbolic(result.job.model),
         *_cut(result),
         *_undecided(result),
@@ -113,6 +114,14 @@ def of_runs(result: CheckResult) -> tuple[Remark, ...]:
 
 def _noted(result: CheckResult) -> Iterator[Remark]:
     return (Remark("note", str(n), allowed=isinstance(n, Fact)) for n in result.outcome.notes)
+
+
+def _ranges(result: CheckResult) -> Iterator[Remark]:
+    found = result.job.model.open_ranges
+    if found:
+        text = ", ".join(f"{item.name}: {item.low}..{item.high}" for item in found)
+        restarts = plural(result.outcome.restarts, "restart")
+        yield Remark("int ranges", f"{text} (found with {restarts})", routine=True, listed=True)
 
 
 def _resumed(outcome: Outcome) -> Iterator[Remark]:

@@ -91,6 +91,7 @@ def check_object(result: CheckResult) -> dict[str, Json]:
         else None,
         "peak_bytes": statistics.peak_bytes,
         "exact": outcome.exact,
+        **_ranges(result),
         "notes": _notes(result),
         "trace": trace,
         **_also(result),
@@ -151,6 +152,15 @@ def _undecided(result: CheckResult) -> dict[str, Json]:
         return {}
     names: list[Json] = [properties[number].title for number in outcome.undecided.properties]
     return {"undecided": {"properties": names, "cut": str(outcome.cut)}}
+
+
+def _ranges(result: CheckResult) -> dict[str, Json]:
+    """Returns the ranges found for integers without a declared range, if there are any."""
+    found = result.job.model.open_ranges
+    if not found:
+        return {}
+    ranges: list[Json] = [{"name": item.name, "low": item.low, "high": item.high} for item in found]
+    return {"ranges": ranges, "restarts": result.outcome.restarts}
 
 
 def _resumed(result: CheckResult) -> dict[str, Json]:

@@ -11,6 +11,7 @@ from fencepost.checker.outcome import Outcome
 from fencepost.checker.profile import Advice
 from fencepost.checker.request import ignored
 from fencepost.checker.run.job import Job
+from fencepost.checker.run.range_search import assumed
 from fencepost.checker.search.orbits import Orbits, why_in_full
 from fencepost.spec.core import types
 from fencepost.spec.core.ir import Model, StateVariable
@@ -115,7 +116,7 @@ def _symmetry(job: Job, growth: Growth) -> Iterator[Advice]:
             tree = replace(file, declarations=changed)
             program = replace(job.program, files=replace(files, files={**files.files, path: tree}))
             try:
-                model = build(program, job.check, job.settings.overrides)
+                model = build(program, job.check, job.settings.overrides, ranges=assumed(job.model))
             except Rejected:
                 continue
             request = replace(job.request(ignored), model=model, profile=False, named=None)

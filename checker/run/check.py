@@ -29,11 +29,13 @@ from fencepost.checker.run.counterexamples import with_counterexamples
 from fencepost.checker.run.job import Job
 from fencepost.checker.run.judge import CheckResult, judge
 from fencepost.checker.run.kept_models import KeptModels
+from fencepost.checker.run.range_search import FINDING, refuse_ranges, searched
 from fencepost.checker.run.scenario import played, refuse_options, refuse_symbols
 from fencepost.checker.run.settings import Settings
 from fencepost.checker.run.words import plural
 from fencepost.checker.search.orbits import note_in_full
 from fencepost.spec.core.ir import Model
+from fencepost.spec.core.open_ranges import Ranges
 from fencepost.spec.core.scenario import Scenario
 from fencepost.spec.elaborate.base.files import Trees
 from fencepost.spec.elaborate.claims import program as specs
@@ -66,13 +68,18 @@ def load(path: Path, search: Sequence[Path] = (), trees: Trees | None = None) ->
 
 
 def prepare(
-    program: Program, check: Check, settings: Settings, kept: KeptModels | None = None
+    program: Program,
+    check: Check,
+    settings: Settings,
+    kept: KeptModels | None = None,
+    ranges: Ranges | None = None,
 ) -> Job:
     """Builds the job of a check. Everything that can be refused before the search is refused here.
 
     ``kept`` caches the models of the program. If it is None, the model is built and not cached. The
     trees of the program must be unmodified, since the key of the cache is the text of the files.
-    Raises `Rejected`.
+    ``ranges`` are assumed for integers without a declared range; if it is None, such integers are
+    refused. Raises `Rejected`.
     """
     engine = settings.engine or check.engine or engines.DEFAULT
     if engine not in ENGINES:
@@ -84,9 +91,10 @@ def prepare(
         model, scenario = staged(program, check, settings.overrides)
         refuse_symbols(check, model)
     elif kept is not None:
-        model, name = kept.model(check, settings.overrides)
+        model, name = kept.model(check, settings.overrides, ranges)
     else:
-        model = build(program, check, settings.overrides)
+        model = build(program, check, settings.overrides, ranges=ranges)
+    refuse_unable(model, engine, settings)
     properties = select(model, check, settings.invariants)
     explicit = scenario is not None or by_visits(model, properties)
     compared = others(engine, settings.cross_check, explicit)
@@ -122,6 +130,20 @@ def prepare(
         scenario=scenario,
         busy=busy,
     )
+
+
+def refuse_unable(model: Model, engine: str, settings: Settings) -> None:
+    """Raises `Rejected` if the model has integers without a declared range that the engine or an
+    option needs.
+    """
+    if engine not in FINDING:
+        refuse_ranges(model, f"the engine {engine}")
+    if settings.saving is not None:
+        refuse_ranges(model, "--checkpoint")
+    if settings.counterexamples is not None:
+        refuse_ranges(model, "--counterexamples")
+    if model.symbols:
+        refuse_ranges(model, f"a search for all values of {model.symbols[0].path}")
 
 
 def on_cluster(settings: Settings, check: Check) -> bool:
@@ -254,12 +276,13 @@ def perform(job: Job, progress: Callable[[Progress], None]) -> CheckResult:
     try:
         if isinstance(engine, OnCluster):
             engine = engine.on(replace(job.settings.cluster or Cluster(), title=job.folder))
+        refuse_unable(job.model, job.engine, job.settings)
         if job.scenario is not None:
             return judge(job, played(engine, job.request(progress), job.scenario))
         if job.model.symbols and visits_states(job.engine):
             outcome = regions.search(engine, job.request(progress))
         else:
-            outcome = engine.run(job.request(progress))
+            job, outcome = searched(job, lambda job: engine.run(job.request(progress)))
         outcome = _noted(job, outcome)
         if job.settings.counterexamples is not None:
             wanted = job.settings.counterexamples

@@ -31,6 +31,7 @@ from typing import Any, TypeAlias, cast
 from fencepost import __version__
 from fencepost.checker.native.machine.code_cache import Cache
 from fencepost.spec.core.ir import Model
+from fencepost.spec.core.open_ranges import Ranges
 from fencepost.spec.elaborate.claims.program import Check, Program, build
 from fencepost.spec.records import dataclass
 from fencepost.spec.text import source as text
@@ -215,21 +216,29 @@ class KeptModels:
     program: Program
     _models: dict[str, Model] = field(default_factory=dict[str, Model])
 
-    def model(self, check: Check, overrides: Mapping[str, str]) -> tuple[Model, str]:
-        """Returns the model of a check and a name derived from its content. Raises `Rejected`."""
-        parts = ["model", *_parts(self.program, check, overrides)]
+    def model(
+        self, check: Check, overrides: Mapping[str, str], ranges: Ranges | None = None
+    ) -> tuple[Model, str]:
+        """Returns the model of a check and a name derived from its content. ``ranges`` are assumed
+        (see `build`). Raises `Rejected`.
+        """
+        parts = ["model", *_parts(self.program, check, overrides, ranges)]
         digest = hashlib.sha256()
         for part in parts:
             data = part.encode()
             digest.update(len(data).to_bytes(8, "little") + data)
         name = digest.hexdigest()
         if name not in self._models:
-            self._models[name] = _read_or_built(self.program, check, overrides, parts)
+            self._models[name] = _read_or_built(self.program, check, overrides, ranges, parts)
         return self._models[name], name
 
 
 def _read_or_built(
-    program: Program, check: Check, overrides: Mapping[str, str], parts: Sequence[str]
+    program: Program,
+    check: Check,
+    overrides: Mapping[str, str],
+    ranges: Ranges | None,
+    parts: Sequence[str],
 ) -> Model:
     cache = Cache()
     content = cache.read(parts)
@@ -239,13 +248,15 @@ def _read_or_built(
         with suppress(Foreign, zlib.error):
             model = decoded(zlib.decompress(content), sources)
     if model is None:
-        model = build(program, check, overrides)
+        model = build(program, check, overrides, ranges=ranges)
         with suppress(Foreign):
             cache.write(parts, zlib.compress(encoded(model, sources), LEVEL))
     return model
 
 
-def _parts(program: Program, check: Check, overrides: Mapping[str, str]) -> Iterator[str]:
+def _parts(
+    program: Program, check: Check, overrides: Mapping[str, str], ranges: Ranges | None
+) -> Iterator[str]:
     """Yields everything that determines a model, as text."""
     yield from (__version__, _package(), sys.version, str(program.path), program.name)
     yield from (str(program.files.root), str(program.files.whole))
@@ -259,6 +270,10 @@ def _parts(program: Program, check: Check, overrides: Mapping[str, str]) -> Iter
     yield from ("unfair", *check.without)
     for name, value in overrides.items():
         yield from ("constant", name, value)
+    if ranges is not None:
+        yield "ranges"
+        for key, (low, high) in ranges.items():
+            yield from (key, str(low), str(high))
 
 
 @cache

@@ -169,11 +169,16 @@ class Account:
         """Keeps the problem if it takes precedence over the problem kept so far for its rank and
         index.
         """
-        if self._tolerant and problem.rank in (Rank.ERROR, Rank.ASSERTION):
+        tolerated = self._tolerant and problem.rank in (Rank.ERROR, Rank.ASSERTION)
+        if tolerated and not self._leaves(problem):
             return
         other = self.candidates.get((problem.rank, problem.index))
         if other is None or problem.place < other.place:
             self.candidates[problem.rank, problem.index] = problem
+
+    def _leaves(self, problem: Candidate) -> bool:
+        """Returns whether a value left an assumed range, which is never ignored."""
+        return problem.site is not None and self.model.sites[problem.site].leaves is not None
 
     def no_value(
         self, depth: int, number: int, state: State, before: State | None, site: int

@@ -778,12 +778,32 @@ class Site:
     ``message`` describes the failure as a sentence without values ("the index lies outside the
     sequence"). ``calls`` are the spans of the calls through which a def or procedure was reached,
     outermost first.
+
+    A site with ``leaves`` is not an error of the spec: a value is outside the `OpenRange` of this
+    number, above it or, unless ``above`` is set, below it.
     """
 
     code: str
     span: Span
     message: str
     calls: tuple[Span, ...] = ()
+    leaves: int | None = None
+    above: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class OpenRange:
+    """The range that a model assumes for an ``int`` in the spec, which declares none.
+
+    ``key`` identifies the ``int`` in every model of the spec, and ``name`` names it in reports.
+    Every store is checked (see `Site`). A search that leaves the range says nothing about the spec.
+    """
+
+    key: str
+    name: str
+    low: int
+    high: int
+    span: Span
 
 
 GuardKind: TypeAlias = OneOf["require", "choice", "message", "capacity", "budget"]
@@ -977,7 +997,8 @@ class Model:
     Actions and properties are in declaration order, which determines which of several problems is
     reported. ``warnings`` are problems that do not prevent a run. ``symbols`` are the constants
     without a value; `instantiate.instance` replaces them by values. ``fairness`` lists the
-    constraints of actions, in the order of the actions, and then the groups.
+    constraints of actions, in the order of the actions, and then the groups. ``open_ranges`` are
+    the ranges that are assumed.
     """
 
     name: str
@@ -995,6 +1016,7 @@ class Model:
     warnings: tuple[Problem, ...] = ()
     symbols: tuple[SymbolicConstant, ...] = ()
     fairness: tuple[Fairness, ...] = ()
+    open_ranges: tuple[OpenRange, ...] = ()
 
     def searched(self, chosen: Iterable[int]) -> SearchedProperties:
         """Returns the properties that a search for the properties with the numbers ``chosen``

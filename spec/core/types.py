@@ -18,6 +18,7 @@ section 3 orders values of its type:
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import field
 from itertools import product
 from math import comb, prod
 from typing import TypeAlias, assert_never, cast
@@ -91,10 +92,14 @@ class Bool(Scalar):
 class Int(Integer):
     """``low..high``: a mathematical integer, both bounds included. It has no values if ``low >
     high``.
+
+    For the type ``int`` of a spec, ``open`` is the number of an `ir.OpenRange`, and the bounds are
+    those that the model assumes.
     """
 
     low: int
     high: int
+    open: int | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -734,7 +739,7 @@ def describe(kind: Type) -> str:
         case Bool():
             return "bool"
         case Int(low, high):
-            return f"{low}..{high}"
+            return f"{low}..{high}" if kind.open is None else "int"
         case Machine(bits):
             return f"int{bits}" if bits in (8, 16, 32, 64) else f"int[{bits}]"
         case Record(name="", fields=fields):

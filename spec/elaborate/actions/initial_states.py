@@ -183,4 +183,4 @@ def _domain(context: Context, entity: VariableEntity, kind: Type) -> Operand | N
     decl = entity.decl
     if decl.value is not None:
         return elements(context, decl.value, Set(kind))
-    return universe(kind, decl.type.span)
+    return universe(context, kind, decl.type.span)

@@ -12,8 +12,9 @@ from dataclasses import field
 from typing import Literal, Never, Protocol, TypeAlias
 
 from fencepost.spec.core import ir
+from fencepost.spec.core.open_ranges import NARROWEST, Range, Ranges, widened
 from fencepost.spec.core.size_limits import DEEPEST, MAX_EXPANDED, MAX_NESTED
-from fencepost.spec.core.types import Option, Type, describe
+from fencepost.spec.core.types import Int, Option, Type, describe
 from fencepost.spec.elaborate.base.built_in import RESERVED, VALUE_WORDS, BuiltIn
 from fencepost.spec.elaborate.base.other_languages import ANYWHERE
 from fencepost.spec.elaborate.base.symbols import (
@@ -125,7 +126,9 @@ class Elaboration:
     of parameters and results by syntax node and module. ``resolving`` is the stack of types and
     constants being resolved. ``symbols`` are the symbolic constants without an override, in the
     order of their numbers; ``given`` is set if a symbolic constant is overridden. ``quantified``
-    holds the predicates and domains of formulas before their quantifiers are expanded. If ``muted``
+    holds the predicates and domains of formulas before their quantifiers are expanded. ``ranges``
+    are the assumed ranges, ``open_ranges`` those of the integers met so far, and ``needed`` the
+    ranges that include the values known to be stored there. If ``muted``
     is set, problems that depend on the values of constants are not recorded (see `scratch`).
     ``recorder``, if there is one, records the meanings of names.
     """
@@ -149,6 +152,9 @@ class Elaboration:
     symbols: list[ConstEntity] = field(default_factory=list[ConstEntity])
     quantified: list[ir.Expr] = field(default_factory=list[ir.Expr])
     action_kinds: list[str] = field(default_factory=list[str])
+    ranges: Ranges = field(default_factory=dict[str, Range])
+    open_ranges: dict[str, ir.OpenRange] = field(default_factory=dict[str, ir.OpenRange])
+    needed: dict[str, Range] = field(default_factory=dict[str, Range])
     slots: int = 0
     labels: int = 0
     expanded: int = 0
@@ -174,6 +180,21 @@ class Elaboration:
             signatures=dict(self.signatures),
             muted=self.muted or muted,
         )
+
+    def open_integer(self, span: Span) -> Int:
+        """Returns the type of the integer without a declared range that is written at ``span``."""
+        key = f"{span.source.name}:{span.start}"
+        if key not in self.open_ranges:
+            low, high = self.ranges.get(key, NARROWEST)
+            self.open_ranges[key] = ir.OpenRange(key, "", low, high, span)
+        known = self.open_ranges[key]
+        return Int(known.low, known.high, list(self.open_ranges).index(key))
+
+    def need(self, number: int, value: int) -> None:
+        """Notes that ``value`` may be stored in an integer without a declared range."""
+        known = [*self.open_ranges.values()][number]
+        assumed = self.needed.get(known.key, (known.low, known.high))
+        self.needed[known.key] = widened(assumed, value)
 
     def slot(self) -> int:
         """Returns a new slot."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fencepost.spec.core.open_ranges import is_open
 from fencepost.spec.core.size_limits import (
     MAX_KEYS,
     MAX_NESTED,
@@ -11,7 +12,7 @@ from fencepost.spec.core.size_limits import (
     depth,
     parts,
 )
-from fencepost.spec.core.types import Map, Type, bits, describe, has_ghost
+from fencepost.spec.core.types import Int, Map, Type, bits, describe, has_ghost
 from fencepost.spec.elaborate.base.context import Context
 from fencepost.spec.text.source import Span
 
@@ -24,6 +25,8 @@ def map_type(context: Context, key: Type, value: Type, span: Span) -> Map | None
         return context.report(
             "F503", span, f"{describe(key)} has ghost fields, so it cannot be the key of a map"
         )
+    if is_open(key):
+        return context.report("F303", span, boundless(key, "a map holds a value for every key"))
     if not countable(key, MAX_KEYS):
         return context.report(
             "F706",
@@ -33,6 +36,16 @@ def map_type(context: Context, key: Type, value: Type, span: Span) -> Map | None
         )
     kind = Map(key, value)
     return kind if bounded(context, kind, span) else None
+
+
+def without_bounds(kind: Type) -> str:
+    """Returns the start of a message about a type that contains an ``int``."""
+    return "int has no bounds" if isinstance(kind, Int) else f"{describe(kind)} contains an int"
+
+
+def boundless(kind: Type, reason: str) -> str:
+    """Returns the message about a type that contains an ``int``, but whose values are needed."""
+    return f"{without_bounds(kind)}, and {reason}: give a range such as 0..10"
 
 
 def bounded(context: Context, kind: Type, span: Span) -> Type | None:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field
 
 from fencepost.spec.core import ir
+from fencepost.spec.core.open_ranges import is_open
 from fencepost.spec.core.properties import PropertyKind
 from fencepost.spec.core.recording import Recording
 from fencepost.spec.core.scenario import Scenario
@@ -31,7 +32,7 @@ from fencepost.spec.elaborate.actions.fairness import check_fairness, of_prefix
 from fencepost.spec.elaborate.actions.initial_states import initial
 from fencepost.spec.elaborate.actions.statements import assembled, blocked, pick, suite
 from fencepost.spec.elaborate.base.context import Context, Elaboration, Position, role_locals
-from fencepost.spec.elaborate.base.size_checks import bounded
+from fencepost.spec.elaborate.base.size_checks import bounded, boundless
 from fencepost.spec.elaborate.base.symbols import (
     ActionEntity,
     ChannelEntity,
@@ -46,6 +47,7 @@ from fencepost.spec.elaborate.base.symbols import (
 from fencepost.spec.elaborate.claims.declarations import check_unused
 from fencepost.spec.elaborate.claims.fair_groups import FairGroups
 from fencepost.spec.elaborate.claims.module_state import Written, every_instance, joined, paths
+from fencepost.spec.elaborate.claims.open_range_names import named
 from fencepost.spec.elaborate.claims.properties import Properties, symbolic_constants
 from fencepost.spec.elaborate.claims.recordings import recording
 from fencepost.spec.elaborate.claims.scenarios import scenario
@@ -200,6 +202,7 @@ class Assembly:
             warnings=tuple(problem for problem in self.work.problems if problem.warning),
             symbols=symbols,
             fairness=tuple(self.fairness),
+            open_ranges=named(self.work.open_ranges.values(), every),
         )
         has_errors = any(not problem.warning for problem in self.work.problems)
         if has_errors or not self._symmetric():
@@ -256,6 +259,13 @@ class Assembly:
             if role.index_type is None:
                 # Any finite type allows checking to continue. The mistake has already been
                 # reported.
+                role.placeholder = True
+            elif is_open(role.index_type):
+                self.work.report(
+                    "F303",
+                    role.decl.index.type.span,
+                    boundless(role.index_type, "a role has a process for every value"),
+                )
                 role.placeholder = True
             elif not countable(role.index_type, MAX_KEYS):
                 self.work.report(

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Literal, assert_never
 
 from fencepost.spec.core import ir
+from fencepost.spec.core.open_ranges import Range, Ranges
 from fencepost.spec.core.properties import PropertyKind
 from fencepost.spec.core.recording import Recording
 from fencepost.spec.core.scenario import Scenario
@@ -104,7 +105,7 @@ def load(
             [(check, ()) for check in program.runs] if whole else representative_builds(program)
         ):
             try:
-                select(build(program, check, stated=stated), check)
+                select(build(program, check, stated=stated, ranges={}), check)
             except Rejected as rejected:
                 problems += rejected.problems
         raise Rejected(problems)
@@ -156,6 +157,7 @@ def build(
     *,
     of_any_type: bool = False,
     stated: Sequence[syntax.ScenarioDecl] = (),
+    ranges: Ranges | None = None,
 ) -> ir.Model:
     """Builds the model of a check, or of the spec itself if ``check`` is None.
 
@@ -164,9 +166,12 @@ def build(
     the spec. It becomes the last property of the model. With ``of_any_type``, it may be an
     expression of any type; such a model is only for `Runner.value`. ``recorder`` records the
     meanings of names, even if the spec is wrong. The scenarios in ``stated`` are checked as well.
-    Raises Rejected with all problems found.
+    ``ranges`` are assumed for integers without a declared range; if it is None, such integers are
+    refused. The ranges in the model are wider if constants of the spec require it. Raises Rejected
+    with all problems found.
     """
-    return _assembled(program, check, overrides, asked, recorder, of_any_type, stated)[1]
+    model = _assembled(program, check, overrides, asked, recorder, of_any_type, stated, ranges)[1]
+    return model if ranges is not None else _closed(model)
 
 
 def mapped(
@@ -176,7 +181,7 @@ def mapped(
     like `build`.
     """
     assembly, model = _assembled(program, check, overrides)
-    return model, assembly.recording
+    return _closed(model), assembly.recording
 
 
 def staged(
@@ -185,7 +190,17 @@ def staged(
     """Builds a scenario and its model. Raises Rejected like `build`."""
     assembly, model = _assembled(program, check, overrides)
     (scenario,) = assembly.scenarios
-    return model, scenario
+    return _closed(model), scenario
+
+
+def _closed(model: ir.Model) -> ir.Model:
+    """Returns ``model``. Raises Rejected (F810) if it contains integers without a declared
+    range.
+    """
+    for item in model.open_ranges:
+        message = f"{item.name} is an int, and its range must be declared here: 0..10, for example"
+        raise Rejected([Problem("F810", item.span, message)])
+    return model
 
 
 def _assembled(
@@ -196,10 +211,35 @@ def _assembled(
     recorder: Recorder | None = None,
     of_any_type: bool = False,
     stated: Sequence[syntax.ScenarioDecl] = (),
+    ranges: Ranges | None = None,
+) -> tuple[Assembly, ir.Model]:
+    """Builds an assembly and its model, again if the constants of the spec do not fit into the
+    assumed ``ranges``.
+    """
+    known = dict(ranges or {})
+    while True:
+        work = Elaboration(Checker(), recorder, ranges=known)
+        try:
+            return _attempted(work, program, check, overrides, asked, of_any_type, stated)
+        except _Narrow:
+            known |= work.needed
+
+
+class _Narrow(Exception):
+    """Raised if a constant of the spec is outside an assumed range."""
+
+
+def _attempted(
+    work: Elaboration,
+    program: Program,
+    check: Check | None,
+    overrides: Mapping[str, str] | None,
+    asked: str | None,
+    of_any_type: bool,
+    stated: Sequence[syntax.ScenarioDecl],
 ) -> tuple[Assembly, ir.Model]:
     title = "the expression" if of_any_type else "the condition"
     condition = None if asked is None else parse_expression(Source(title, asked))
-    work = Elaboration(Checker(), recorder)
     new: dict[tuple[str, ...], tuple[syntax.Expr, Instance | None]] = {}
     for item in check.constants if check else ():
         new[tuple(part.text for part in item.path)] = (item.value, None)
@@ -226,10 +266,12 @@ def _assembled(
         assembly.asked, assembly.of_any_type = condition, of_any_type
         own = None if check is None else check.scenario
         assembly.stated = tuple(stated) if own is None else (own,)
-        assembly.again = lambda: begun(Elaboration(Checker(), recorder))
+        assembly.again = lambda: begun(Elaboration(Checker(), work.recorder, ranges=work.ranges))
         model = assembly.model()
     except Stop:
         pass
+    if any(work.needed[key] != _assumed(work, key) for key in work.needed):
+        raise _Narrow
     errors = [problem for problem in work.problems if not problem.warning]
     whole = program.files.whole
     if errors or model is None or assembly is None or not whole:
@@ -237,9 +279,31 @@ def _assembled(
         # A spec without its broken declarations has other warnings.
         problems = map(_explained, work.problems if whole else errors)
         raise Rejected([*problems, *_unknown_properties(tree, check)])
+    if model.open_ranges:
+        _refuse_uses(model)
     if check is not None and check.without:
         model = without_fairness(model, check.without, check.spans, check.span)
     return assembly, model
+
+
+def _refuse_uses(model: ir.Model) -> None:
+    """Raises Rejected (F810) if a property of a model with assumed ranges depends on whether a step
+    of an action is possible, since a step that leaves such a range says nothing.
+    """
+    item = model.open_ranges[0]
+    for prop in model.properties:
+        use = next((node for node in walk(prop.body) if isinstance(node, ir.Enabled)), None)
+        if use is None and prop.abstract is None:
+            continue
+        what = "`enabled` and `quiescent` need" if use is not None else "refinements need"
+        message = f"{what} declared ranges, but {item.name} is an int"
+        span = prop.span if use is None or use.span is None else use.span
+        raise Rejected([Problem("F810", span, message, ((item.span, "declared here"),))])
+
+
+def _assumed(work: Elaboration, key: str) -> Range:
+    known = work.open_ranges[key]
+    return known.low, known.high
 
 
 OVERRIDE = "--const "

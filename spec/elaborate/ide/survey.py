@@ -71,7 +71,7 @@ def survey(
     recorder = Recorder()
     for check, stated in representative_builds(program):
         try:
-            model = build(program, check, recorder=recorder, stated=stated)
+            model = build(program, check, recorder=recorder, stated=stated, ranges={})
             select(model, check)
             problems += model.warnings
         except Rejected as rejected:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fencepost.spec.core import ir
+from fencepost.spec.core.open_ranges import is_open
 from fencepost.spec.core.signatures import operands
 from fencepost.spec.core.size_limits import MAX_EFFORT, most
 from fencepost.spec.core.types import (
@@ -47,6 +48,10 @@ def constant(
         return operand.type, evaluate_constant(operand.expr)
     except EvaluationError as error:
         site = context.work.sites[error.site]
+        if site.leaves is not None:
+            # The model is built again for a wider range.
+            assumed = [*context.work.open_ranges.values()][site.leaves]
+            context.work.need(site.leaves, assumed.high + 1 if site.above else assumed.low - 1)
         return context.report(site.code, site.span, site.message)
 
 
@@ -146,8 +151,9 @@ def _make_symbolic(context: Context, entity: ConstEntity, node: syntax.Expr) -> 
     kind = None if free else context.resolve(node)
     if kind is None and not free:
         return
-    if not isinstance(kind, Scalar):
-        reason = "int has no bounds" if kind is None else f"this is {describe(kind)}"
+    if not isinstance(kind, Scalar) or is_open(kind):
+        bounded_kind = None if kind is None or is_open(kind) else f"this is {describe(kind)}"
+        reason = bounded_kind or "int has no bounds"
         context.report(
             "F808",
             node.span,

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from fencepost.spec.core import ir
+from fencepost.spec.core.open_ranges import limited, open_integers, relaxed, stored
 from fencepost.spec.core.operators import Operator
 from fencepost.spec.core.size_limits import most
 from fencepost.spec.core.spelling import show
@@ -23,11 +24,13 @@ from fencepost.spec.core.types import (
     Option,
     Seq,
     Type,
+    Value,
     as_collection,
     describe,
 )
 from fencepost.spec.elaborate.base.context import Context, first_ghost
 from fencepost.spec.elaborate.base.symbols import Operand
+from fencepost.spec.records import replace
 from fencepost.spec.semantics.concrete import EvaluationError, evaluate_constant
 from fencepost.spec.syntax import nodes as syntax
 from fencepost.spec.text.problem import Note
@@ -150,7 +153,8 @@ def coerced(
         return None
     if isinstance(expr, ir.Literal):
         if not evaluate_constant(ir.Fits(expr, target)):
-            if context.given:
+            if context.given or evaluate_constant(ir.Fits(expr, relaxed(target, expr.type))):
+                note_stored(context, target, expr.value)
                 return Operand(_fitted(context, expr, target, span, holds), operand.ghost)
             value = show(expr.value, expr.type)
             return context.report("F701", span, f"{holds}, but this is {value}", *notes)
@@ -209,18 +213,54 @@ def _fitted(context: Context, expr: ir.Expr, target: Type, span: Span, holds: st
     """
     if within(expr.type, target):
         return ir.Convert(target, expr, span=span)
-    code = "F901" if isinstance(target, Int) else "F902"
-    site = context.site(code, span, f"{holds}, but this value does not fit")
-    return narrowed(context, expr, target, site, span)
+    tests: list[tuple[Type, int]] = []
+    wide = relaxed(target, expr.type)
+    if not within(expr.type, wide):
+        code = "F901" if isinstance(target, Int) else "F902"
+        tests.append((wide, context.site(code, span, f"{holds}, but this value does not fit")))
+    for assumed in {item.open: item for item in open_integers(target)}.values():
+        for above in (False, True):
+            tighter = limited(wide, assumed, above)
+            if not within(wide, tighter):
+                tests.append((tighter, _leaving(context, assumed, above, span)))
+            wide = tighter
+    return narrowed(context, expr, target, tests, span)
 
 
-def narrowed(context: Context, expr: ir.Expr, target: Type, site: int, span: Span) -> ir.Expr:
-    """Converts ``expr`` to ``target``; a value that does not fit is the evaluation error
-    ``site``.
+def _leaving(context: Context, assumed: Int, above: bool, span: Span) -> int:
+    """Returns the number of a new site at which a value may leave an assumed range."""
+    site = context.site("F910", span, "this value is outside the range that was assumed")
+    context.work.sites[site] = replace(context.work.sites[site], leaves=assumed.open, above=above)
+    return site
+
+
+def note_stored(context: Context, target: Type, value: Value) -> None:
+    """Notes that ``value``, whose type has the shape of ``target``, may be stored as a
+    ``target``.
+    """
+    for number_of_range, item in stored(target, value):
+        context.work.need(number_of_range, item)
+
+
+def note_compared(context: Context, left: Operand, right: Operand) -> None:
+    """Notes that a literal may be stored in the integers that it is compared with."""
+    for operand, other in ((left, right), (right, left)):
+        if isinstance(other.expr, ir.Literal) and same_shape(operand.type, other.type):
+            note_stored(context, operand.type, other.expr.value)
+
+
+def narrowed(
+    context: Context, expr: ir.Expr, target: Type, tests: Sequence[tuple[Type, int]], span: Span
+) -> ir.Expr:
+    """Converts ``expr`` to ``target``. A value that does not fit into one of the types of ``tests``
+    is the evaluation error at its site. They are tested in order, and the last one is ``target``.
     """
 
     def build(value: ir.Expr) -> ir.Expr:
-        return guarded(ir.Fits(value, target), site, ir.Convert(target, value, span=span))
+        whole: ir.Expr = ir.Convert(target, value, span=span)
+        for kind, site in reversed(tests):
+            whole = guarded(ir.Fits(value, kind), site, whole)
+        return whole
 
     return bound(context, expr, build)
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import assert_never
 
+from fencepost.spec.core.open_ranges import is_open
 from fencepost.spec.core.size_limits import MAX_CAPACITY, countable
 from fencepost.spec.core.types import (
     INT64_HIGH,
@@ -33,7 +34,7 @@ from fencepost.spec.core.types import (
 from fencepost.spec.elaborate.base.built_in import TYPE_WORDS
 from fencepost.spec.elaborate.base.context import Context, Elaboration, Position, Reported, twice
 from fencepost.spec.elaborate.base.other_languages import TYPES
-from fencepost.spec.elaborate.base.size_checks import bounded, map_type
+from fencepost.spec.elaborate.base.size_checks import bounded, map_type, without_bounds
 from fencepost.spec.elaborate.base.symbols import (
     BrokenEntity,
     ConstEntity,
@@ -154,11 +155,7 @@ def _named(context: Context, node: syntax.Name) -> Type | None:
         case "int8" | "int16" | "int32" | "int64":
             return Machine(int(text[3:]))
         case "int":
-            return context.report(
-                "F303",
-                node.span,
-                "int has no bounds: give a range such as 0..10, or a machine integer such as int16",
-            )
+            return context.work.open_integer(node.span)
         case "set" | "seq" | "bag" | "map":
             return context.report("F306", node.span, f"{text} needs its types: {_APPLIED[text]}")
         case _:
@@ -281,6 +278,12 @@ def _set(
             "in a set: the set would depend on them",
         )
     small = countable(element, SMALL_SET)
+    if capacity is None and is_open(element):
+        return context.report(
+            "F704",
+            span,
+            f"{without_bounds(element)}, so the set needs a capacity: set[{written}, n]",
+        )
     if capacity is None and not small:
         return context.report(
             "F704",

@@ -223,7 +223,9 @@ def machine(context: Context, node: syntax.Call, target: Machine) -> Operand | N
     if target.low <= kind.low and kind.high <= target.high:
         return Operand(ir.Convert(target, operand.expr, span=node.span), operand.ghost)
     site = context.site("F901", node.span, f"this number does not fit in {describe(target)}")
-    return Operand(narrowed(context, operand.expr, target, site, node.span), operand.ghost)
+    return Operand(
+        narrowed(context, operand.expr, target, [(target, site)], node.span), operand.ghost
+    )
 
 
 def _number(context: Context, node: syntax.Call, name: str) -> Operand | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Literal, TypeAlias
 
 from fencepost.spec.core import ir
+from fencepost.spec.core.open_ranges import is_open
 from fencepost.spec.core.size_limits import MAX_CAPACITY, countable
 from fencepost.spec.core.traverse import walk
 from fencepost.spec.core.types import (
@@ -23,7 +24,7 @@ from fencepost.spec.core.types import (
 )
 from fencepost.spec.elaborate.base.context import Context, Reported
 from fencepost.spec.elaborate.base.ghosts import ordinary
-from fencepost.spec.elaborate.base.size_checks import bounded, map_type
+from fencepost.spec.elaborate.base.size_checks import bounded, map_type, without_bounds
 from fencepost.spec.elaborate.base.symbols import (
     BrokenEntity,
     ChannelEntity,
@@ -120,14 +121,15 @@ def _container(
                 f"{describe(message)} has ghost fields, and a {kind} channel is a set of messages:"
                 " it would depend on them",
             )
-        small = countable(message, SMALL_SET)
+        small = countable(message, SMALL_SET) and (capacity is not None or not is_open(message))
         if small and (capacity is None or capacity >= cardinality(message)):
             return bounded(context, Set(message), span)
         if capacity is None:
+            many = f"{describe(message)} has more than {SMALL_SET} values"
             return context.report(
                 "F412",
                 entity.span,
-                f"{describe(message)} has more than {SMALL_SET} values, so {entity.name} needs a"
+                f"{without_bounds(message) if is_open(message) else many}, so {entity.name} needs a"
                 " capacity: `capacity n`",
             )
         return bounded(context, Set(message, capacity), span)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from fencepost.spec.core import ir
+from fencepost.spec.core.open_ranges import is_open
 from fencepost.spec.core.size_limits import MAX_CAPACITY, MAX_KEYS, countable, most
 from fencepost.spec.core.spelling import show
 from fencepost.spec.core.type_relations import element_of, join, set_type
@@ -25,7 +26,7 @@ from fencepost.spec.core.types import (
 )
 from fencepost.spec.elaborate.base.context import Context, Reported, first_ghost
 from fencepost.spec.elaborate.base.ghosts import comparing, going_through
-from fencepost.spec.elaborate.base.size_checks import map_type
+from fencepost.spec.elaborate.base.size_checks import boundless, map_type
 from fencepost.spec.elaborate.base.symbols import Ghost, Operand
 from fencepost.spec.elaborate.types.bidirectional import alternatives
 from fencepost.spec.elaborate.types.narrowing import bound_to, when
@@ -58,8 +59,10 @@ def elements(context: Context, node: syntax.Expr, expected: Type | None = None) 
     return operand
 
 
-def universe(kind: Type | None, span: Span) -> Operand | None:
-    """Converts a finite type to the set of its values."""
+def universe(context: Context, kind: Type | None, span: Span) -> Operand | None:
+    """Converts a finite type to the set of its values. Reports F303 if it contains an ``int``."""
+    if kind is not None and is_open(kind):
+        return context.report("F303", span, boundless(kind, "this needs all its values"))
     return None if kind is None else Operand(ir.Universe(Set(kind), span=span))
 
 

@@ -114,7 +114,7 @@ def _expression(context: Context, node: syntax.Expr, expected: Type | None) -> O
         case syntax.Range():
             return _range(context.inner(), node)
         case syntax.Optional():
-            return collections.universe(type_expressions.resolve(context, node), node.span)
+            return collections.universe(context, type_expressions.resolve(context, node), node.span)
         case syntax.UnaryTemporal() | syntax.BinaryTemporal():
             return formulas.misplaced(context, node)
         case syntax.Anything():

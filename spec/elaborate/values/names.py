@@ -60,7 +60,7 @@ def name(context: Context, node: syntax.Name, expected: Type | None) -> Operand 
     if text == "quiescent":
         return _quiescent(context, node.span)
     if text in TYPE_WORDS:
-        return universe(resolve(context, node), node.span)
+        return universe(context, resolve(context, node), node.span)
     chosen = member_named(context, node, expected)
     if chosen is not None:
         return member_value(context, *chosen, node.span)
@@ -83,7 +83,7 @@ def entity_value(context: Context, entity: Entity, node: syntax.Expr) -> Operand
         case ChannelEntity():
             return _channel(context, entity, span)
         case TypeEntity():
-            return universe(type_of(context.work, entity), span)
+            return universe(context, type_of(context.work, entity), span)
         case MemberEntity():
             kind = type_of(context.work, entity.owner)
             if not isinstance(kind, Nominal | Union):
@@ -251,7 +251,7 @@ def index(context: Context, node: syntax.Index) -> Operand | None:
     """
     base = node.base
     if isinstance(base, syntax.Name) and base.text in ("set", "seq", "bag", "map", "int"):
-        return universe(resolve(context, node), node.span)
+        return universe(context, resolve(context, node), node.span)
     entity = denoted(context, base)
     if isinstance(entity, ChannelEntity) and entity.indices:
         return channel_index(context.inner(), entity, node)

@@ -24,7 +24,7 @@ def value(context: Context, node: syntax.Tuple, expected: Type | None) -> Operan
         if len(expected.fields) == len(wanted):
             wanted = [field.type for field in expected.fields]
     elif denotes_type(context, node):
-        return universe(context.resolve(node), node.span)
+        return universe(context, context.resolve(node), node.span)
     inner = context.inner()
     operands: list[Operand] = []
     for part, kind in zip(node.parts, wanted, strict=True):

@@ -1,0 +1,54 @@
+"""Names the integers without a declared range after the declarations that contain them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from fencepost.spec.core.ir import OpenRange
+from fencepost.spec.elaborate.base.symbols import Instance
+from fencepost.spec.records import replace
+from fencepost.spec.syntax import nodes as syntax
+from fencepost.spec.text.source import Span
+
+
+def named(ranges: Iterable[OpenRange], instances: Sequence[Instance]) -> tuple[OpenRange, ...]:
+    """Returns the ranges with names such as ``Leader.term``. Integers that would have the same name
+    also have their positions in it.
+    """
+    files = {id(instance.file.source): instance.file for instance in instances}
+    found = [(item, _name(files[id(item.span.source)].declarations, item.span)) for item in ranges]
+    count = Counter(name for _, name in found)
+    return tuple(
+        replace(item, name=name if count[name] == 1 else f"{name} ({item.span})")
+        for item, name in found
+    )
+
+
+def _name(nodes: Iterable[syntax.Node], span: Span) -> str:
+    """Returns the names of the declarations around ``span``, joined by dots."""
+    for node in nodes:
+        where = node.span
+        if where.source is span.source and where.start <= span.start and span.end <= where.end:
+            own: object = getattr(node, "name", None)
+            inner = _name(_inside(node), span)
+            names = [own.text] if isinstance(own, syntax.Name) else []
+            return ".".join([*names, *([inner] if inner else [])])
+    return ""
+
+
+def _inside(node: syntax.Node) -> tuple[syntax.Node, ...]:
+    """Returns the declarations inside a declaration."""
+    match node:
+        case syntax.RoleDecl(members=members):
+            return members
+        case syntax.RecordDecl(fields=fields):
+            return fields
+        case syntax.UnionDecl(variants=variants):
+            return variants
+        case syntax.VariantDecl(fields=fields):
+            return fields
+        case syntax.DefDecl(parameters=parameters):
+            return parameters
+        case _:
+            return ()

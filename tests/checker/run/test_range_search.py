@@ -1,0 +1,65 @@
+"""Searches that find the ranges of integers on the way; the specs are in ``range_search.txt``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.support.agreement import loaded
+from tests.support.examples import EXPLICIT
+from tests.support.text_tables import Block, blocks
+
+from fencepost.checker.request import Limits, ignored
+from fencepost.checker.run.check import perform, prepare
+from fencepost.checker.run.judge import CheckResult
+from fencepost.checker.run.settings import Settings
+from fencepost.checker.run.words import plural
+from fencepost.spec.core.ir import Model
+
+BLOCKS = blocks(Path(__file__).with_name("range_search.txt"))
+RUNS = [("interpreter", 1), *[("local", workers) for workers in (1, 2, 3)]]
+
+
+def result_of(text: str, engine: str, workers: int = 1) -> CheckResult:
+    read = loaded(text)
+    settings = Settings(engine=engine, limits=Limits(workers=workers))
+    return perform(prepare(read, read.checks[0], settings, ranges={}), ignored)
+
+
+def summary(result: CheckResult) -> str:
+    outcome, counts = result.outcome, result.outcome.statistics
+    number = outcome.findings[0].property if outcome.findings else None
+    name = "" if number is None else f" {result.job.model.properties[number].name}"
+    return (
+        f"{outcome.verdict.value}{name}, {counts.distinct} distinct, {counts.generated} generated,"
+        f" depth {counts.depth}"
+    )
+
+
+def found(result: CheckResult) -> list[str]:
+    ranges = [f"{item.name}: {item.low}..{item.high}" for item in result.job.model.open_ranges]
+    return [*ranges, plural(result.outcome.restarts, "restart")]
+
+
+def declared(text: str, model: Model) -> str:
+    """Returns a spec with the ranges that its model assumes."""
+    for item in sorted(model.open_ranges, key=lambda item: -item.span.start):
+        text = f"{text[: item.span.start]}{item.low}..{item.high}{text[item.span.end :]}"
+    return text
+
+
+@pytest.mark.parametrize(("engine", "workers"), RUNS)
+@pytest.mark.parametrize("block", BLOCKS, ids=lambda block: block.name)
+def test_the_ranges_and_the_result(block: Block, engine: str, workers: int) -> None:
+    result = result_of(block.text, engine, workers)
+    assert summary(result) == block.rest
+    assert found(result) == list(block.expected)
+
+
+@pytest.mark.parametrize("engine", EXPLICIT)
+@pytest.mark.parametrize("block", BLOCKS, ids=lambda block: block.name)
+def test_declared_ranges_have_the_same_result(block: Block, engine: str) -> None:
+    result = result_of(block.text, engine)
+    same = result_of(declared(block.text, result.job.model), engine)
+    assert summary(same) == summary(result)
+    assert [f.trace for f in same.outcome.findings] == [f.trace for f in result.outcome.findings]
