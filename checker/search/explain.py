@@ -177,7 +177,7 @@ class _Blame:
     ) -> None:
         """Continues with the first element whose ``body`` decides the quantified expression."""
         elements, kind = self.value(domain, bindings), types.as_collection(domain.type)
-        assert isinstance(elements, tuple)
+        assert not isinstance(elements, int), "a set, which may be too large to be stored"
         for element in elements:
             inner = {**bindings, slot: element}
             if self.value(body, inner) is truth:
