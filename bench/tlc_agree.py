@@ -131,7 +131,13 @@ def compare(
     if outcome.verdict is Verdict.INCONCLUSIVE:
         return Comparison(refused=f"more than {most:,} states")
     try:
-        return Comparison(tuple(pair.runs(export, outcome, sorted(reachables))))
+        compared = Comparison(tuple(pair.runs(export, outcome, sorted(reachables))))
+        wrong = compared.difference is not None and outcome.verdict in (
+            Verdict.OK,
+            Verdict.VIOLATED,
+        )
+        judged = _judged_by_oracle(pair.job, outcome) if wrong else None
+        return compared if judged is None else Comparison(refused=judged)
     except _Overflow:
         return Comparison(refused=BEYOND)
     except TimedOut as reason:
@@ -178,12 +184,11 @@ def _judged_by_oracle(job: Job, outcome: Outcome) -> str | None:
     Returns None if the oracle disagrees with Fencepost, or if the job has several properties or no
     formula.
     """
-    (number, *more) = job.properties
-    formula = job.model.properties[number].formula
-    if more or formula is None:
+    formulas = [job.model.properties[number].formula for number in job.properties]
+    if len(formulas) != 1 or formulas[0] is None:
         return None
     try:
-        is_violated = violated(job.model, graph_of(job.model), formula)
+        is_violated = violated(job.model, graph_of(job.model), formulas[0])
     except TooLarge:
         return TOO_LARGE
     return TLC_WRONG if is_violated == (outcome.verdict is Verdict.VIOLATED) else None
@@ -372,7 +377,8 @@ def difference(job: Job, outcome: Outcome, answer: Answer, export: Export) -> st
     if answer.ended == "start":
         refined = any(f.depth == 1 and _refined(job, f.property) for f in outcome.findings)
         return None if of_behaviours or refined else "verdicts"
-    if any(answer.name in (export.properties.get(n), export.name) for n in of_behaviours):
+    violated_names = {export.name, *(export.properties.get(n) for n in of_behaviours)}
+    if of_behaviours and (answer.name in violated_names or _is_part(answer, export)):
         # TLC treats a property that always holds as an invariant, and shows no lasso. It does the
         # same with each such part of a conjunction.
         return None
@@ -399,6 +405,12 @@ def difference(job: Job, outcome: Outcome, answer: Answer, export: Export) -> st
     if not first:
         return "which problem comes first"
     return None if answer.length == first[0].depth else "lengths of the traces"
+
+
+def _is_part(answer: Answer, export: Export) -> bool:
+    """Whether TLC names a part of a property: a definition or variable that is no invariant."""
+    invariant = re.search(rf"^INVARIANT {answer.name}$", export.configuration, re.M)
+    return answer.ended == "invariant" and invariant is None
 
 
 def _same(finding: Finding, answer: Answer, export: Export) -> bool:
