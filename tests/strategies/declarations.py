@@ -64,6 +64,7 @@ class Declarations:
     )
     channels: list[Channel] = field(default_factory=list[Channel])
     defs: list[Function] = field(default_factory=list[Function])
+    recursive: list[Function] = field(default_factory=list[Function])
     named: list[str] = field(default_factory=list[str])
     initial: int = 1
     dared: frozenset[str] = frozenset()
@@ -259,7 +260,7 @@ class Declarations:
         return scope, tuple(kinds), f"({', '.join(texts)})" if texts else ""
 
     def definition(self, role: Role | None, lines: list[str]) -> Function:
-        if self.draw.chance(15):
+        if self.draw.chance(20):
             return self._recursive(role, lines)
         name = self.draw.name("d")
         scope, parameters, text = self._parameters(self.scope(role, "action"), True)
@@ -279,10 +280,12 @@ class Declarations:
 
     def _recursive(self, role: Role | None, lines: list[str]) -> Function:
         names = tuple(self.draw.name("d") for _ in range(self.draw.pick([1, 1, 2])))
-        cycle = recursive(self.scope(role, "action"), names, self.world.kinds.any(1))
+        kind = BOOL if self.draw.chance(50) else self.world.kinds.any(1)
+        cycle = recursive(self.scope(role, "action"), names, kind)
         lines += cycle.lines
         if role is None:
             self.defs += cycle.functions
+            self.recursive += cycle.functions
         return cycle.functions[0]
 
     def procedure(

@@ -44,6 +44,7 @@ PLACES = (
     "send",
     "ghost change",
     "initially",
+    "initially",
     "where of an initial value",
     "where of an initial value",
     "terminal",

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 from tests.strategies.bodies import NOTHING, Body, Channel, Written, block, ordinary
 from tests.strategies.changes import moving
 from tests.strategies.collecting import domain
+from tests.strategies.continuing import continued
 from tests.strategies.declarations import Declarations, Role, index_of, is_short
 from tests.strategies.failing import dared, daring
 from tests.strategies.kinds import BOOL
+from tests.strategies.large import large_choice
 from tests.strategies.matching import pattern
 from tests.strategies.modules import ROOT, joined, split
+from tests.strategies.reading import call
 from tests.strategies.scope import (
     AND,
     IMPLIES,
@@ -36,6 +40,8 @@ class Model(Declarations):
     ``rest`` is a def; while it is true, no action is enabled.
     """
 
+    fails: ClassVar[bool] = True
+    """Whether conditions may have no value on purpose."""
     rest: str | None = None
     extent: tuple[int, int, int] = (2, 1, 4)
     """The depth of an action's statements, and their minimal and maximal number."""
@@ -46,7 +52,7 @@ class Model(Declarations):
         """
         if self.draw.chance(15):
             self.lines.append('"""A random spec."""')
-        self.dared = dared(self.draw)
+        self.dared = dared(self.draw) if self.fails else frozenset()
         self.constant_lines()
         self.world.kinds.declare()
         self.lines += self.world.kinds.lines
@@ -62,6 +68,8 @@ class Model(Declarations):
             self._narrow_definitions()
         for _ in range(self.draw.pick([0, 0, 1, 2])):
             self.definition(None, self.lines)
+        if self.draw.chance(10):
+            self._recursive(None, self.lines)
         if self.draw.chance(60 if {"terminal", "quiescent"} & self.dared else 25):
             self.rest = self.draw.name("d")
             still = probable(self.scope(None, "action"), True)
@@ -94,7 +102,8 @@ class Model(Declarations):
         for line in written:
             if line and not line.startswith(" ") and self.draw.chance(10):
                 lines += ["", f"# {line.split()[0]}"]
-            lines.append(f"{line}  # here" if self.draw.chance(3) else line)
+            parts = continued(self.draw, line)
+            lines += (f"{part}  # here" if self.draw.chance(3) else part for part in parts)
         return "\n".join(lines) + "\n"
 
     def write_large(self) -> str:
@@ -158,8 +167,14 @@ class Model(Declarations):
             binders.append(f"{target} in {over.text}")
             kinds.append(over.kind)
             scope = scope.add(*locals_)
+        large = large_choice(replace(scope, ghosts=False)) if draw.chance(6) else None
+        if large is not None:
+            binders.append(large.binder)
+            kinds.append(large.local.kind)
+            scope = scope.add(large.local)
         if binders:
-            head += f"({', '.join(binders)}){self._where(scope)}"
+            where = self._where(scope) if large is None else f" where {large.condition}"
+            head += f"({', '.join(binders)}){where}"
         if self.channels and draw.chance(45):
             text, scope = self._received(scope)
             head += text + self._where(scope)
@@ -167,6 +182,15 @@ class Model(Declarations):
         first: list[Written] = self._daring_statements(body)
         if first:
             body = body.inside(first[-1].after or body.scope)
+        if self.recursive and draw.chance(40):
+            function = draw.pick(self.recursive)
+            local, kind = draw.name("y"), function.result
+            assert kind is not None
+            value = call(replace(ordinary(body), defs=(function,)), kind, 1)
+            assert value is not None
+            after = body.scope.add(Readable(local, kind))
+            first.append(Written([f"let {local} = {value.text}"], after=after))
+            body = body.inside(after)
         if draw.chance(25):
             first.append(require(body, 2))
             body = body.inside(first[-1].after or body.scope)

@@ -23,6 +23,7 @@ _DECLARED = re.compile(
 _TYPES = ("type", "enum", "record", "union")
 _STATE = ("var", "channel", "role")
 _PROPERTIES = ("invariant", "step invariant", "reachable", "lemma", "terminal")
+_RECURSIVE = re.compile(r"def .*: .* at most \d+ = ")
 _CONSTANT = re.compile(r"const (\w+): (\S+) = (\w+)$")
 
 
@@ -55,6 +56,10 @@ def split(drawing: Drawing, lines: Sequence[str]) -> Split | None:
     first = next((p for p in tops if _declared([lines[p]], _STATE)), None)
     last = next((p for p in tops if lines[p].startswith("check ")), len(lines))
     cuts = [p for p in [*tops, len(lines)] if first is not None and first < p <= last]
+    # Defs that call each other stay together.
+    cuts = [
+        p for p in cuts if p == len(lines) or not all(map(_RECURSIVE.match, lines[p - 1 : p + 1]))
+    ]
     if not cuts:
         return None
     cut = drawing.pick(cuts)

@@ -8,6 +8,7 @@ from tests.strategies.bodies import NOTHING, Body, Suite, Written, block, ghostl
 from tests.strategies.changes import assign, method, moving, send
 from tests.strategies.collecting import domain
 from tests.strategies.kinds import telling
+from tests.strategies.large import large_choice
 from tests.strategies.matching import MATCHED, cases, value_cases
 from tests.strategies.numbers import number
 from tests.strategies.reading import reading
@@ -89,6 +90,10 @@ def _assert(body: Body, depth: int) -> Written:
 def _pick(body: Body, depth: int) -> Written:
     draw = body.scope.world.drawing
     scope = ordinary(body)
+    if draw.chance(8):
+        large = large_choice(scope)
+        line = f"pick {large.binder} where {large.condition}"
+        return Written([line], after=body.scope.add(large.local))
     over = domain(scope, min(depth, 1), ordered=True, most=4)
     name, locals_ = over.bound(draw, "p")
     after = body.scope.add(*locals_)

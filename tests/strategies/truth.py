@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from tests.strategies.collecting import domain, established, variant_fields
 from tests.strategies.kinds import BOOL, telling
+from tests.strategies.large import large_quantifier
 from tests.strategies.numbers import number
 from tests.strategies.reading import (
     Reading,
@@ -83,7 +84,10 @@ def conjoined(scope: Scope, depth: int) -> Text:
     """Draws a conjunction of several tests, which is rarely true, so that its negation is rarely
     false.
     """
-    parts = scope.world.drawing.several(lambda: _compared(scope, depth), 1, 3)
+    draw = scope.world.drawing
+    parts = draw.several(
+        lambda: (draw.chance(12) and call(scope, BOOL, depth)) or _compared(scope, depth), 1, 3
+    )
     test = next((part for part in parts if part), None) or condition(scope, depth)
     for part in parts:
         if part is not None and part is not test:
@@ -213,6 +217,8 @@ def _connected(scope: Scope, depth: int, sign: str, level: int) -> Text:
 
 def _quantified(scope: Scope, depth: int) -> Text:
     draw = scope.world.drawing
+    if draw.chance(4):
+        return large_quantifier(scope)
     word = draw.pick(["exists", "forall"])
     binders: list[str] = []
     inside = scope

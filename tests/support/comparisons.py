@@ -8,6 +8,7 @@ a word that describes the result. The suite's table of comparisons is in
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -66,6 +67,16 @@ AGREES, REFUSED, CUT = "agrees", "refused", "cut"
 INTERPRETER = "interpreter"
 MANY = 10**8
 """A limit on states that no search here reaches."""
+
+
+def refused(unsupported: Unsupported) -> str:
+    """Returns a word for a refusal, with its code and its reason."""
+    return f"{REFUSED}, F807: {generic(str(unsupported))}"
+
+
+def generic(message: str) -> str:
+    """Returns a message without its names and numbers."""
+    return re.sub(r'"[^"]*"|-?\d[\d,]*|(?<=property )\w+', "…", message)
 
 
 def variants(run: Run, observed: Observed) -> Iterator[Run]:
@@ -205,8 +216,8 @@ def bmc_agrees(run: Run, depth: int) -> str:
     explicit = _enumerated(run, depth)
     try:
         symbolic = run.within(depth=depth, timeout=SECONDS).outcome("bmc")
-    except Unsupported:
-        return REFUSED
+    except Unsupported as unsupported:
+        return refused(unsupported)
     if any(
         problem_.cut is not None and problem_.cut.kind != "depth"
         for problem_ in (explicit, symbolic)
@@ -239,8 +250,8 @@ def induction_agrees(run: Run, k: int = 1, seconds: float = SECONDS) -> str:
     """
     try:
         outcome = run.within(depth=1, timeout=seconds, solving=Solving(k=k)).outcome("induction")
-    except Unsupported:
-        return REFUSED
+    except Unsupported as unsupported:
+        return refused(unsupported)
     searched = _enumerated(replace(run, keep_going=True), 40)
     findings = _real(searched)
     if outcome.findings:

@@ -145,16 +145,23 @@ def behaviours_agree(
         where = f"seed {seed}, {key}, the oracle says {truth}: {run}"
         allowed = {truth, "inconclusive"} if disturbed else {truth}
         assert outcome.verdict.value in allowed, f"{outcome.verdict}, {where}"
-        if outcome.verdict is Verdict.OK:
-            assert any("vacuous" in note for note in outcome.notes) is is_vacuous(run), where
-        if outcome.verdict is Verdict.VIOLATED:
-            # The trace is a fair behaviour that violates the property.
-            lasso = lasso_in(outcome)
-            assert lasso is not None
-            states, loop = lasso.states, lasso.loop
-            wrong = wrong_lasso(run.model, graph_of(run.model), formula_of(run), states, loop)
-            assert wrong is None, f"{wrong}, {where}"
+        assert_supported(run, outcome, where)
     return row
+
+
+def assert_supported(run: Run, outcome: Outcome, where: str) -> None:
+    """Requires that the oracle agrees with the trace of an outcome, and that a note says whether
+    the property is vacuous.
+    """
+    if outcome.verdict is Verdict.OK:
+        assert any("vacuous" in note for note in outcome.notes) is is_vacuous(run), where
+    if outcome.verdict is Verdict.VIOLATED:
+        # The trace is a fair behaviour that violates the property.
+        lasso = lasso_in(outcome)
+        assert lasso is not None
+        states, loop = lasso.states, lasso.loop
+        wrong = wrong_lasso(run.model, graph_of(run.model), formula_of(run), states, loop)
+        assert wrong is None, f"{wrong}, {where}"
 
 
 def _answers(
