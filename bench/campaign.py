@@ -1,10 +1,18 @@
 """Runs thousands of random specs through several engines: `python -m bench.campaign FIRST COUNT`.
 
-With ``--behaviours``, the specs have fairness and a temporal property. With ``--oracle behaviours``
-or ``--oracle symmetry``, the engines are compared with oracles that share no code with them, and
-some runs are disturbed by a signal or a limit (`tests.support.oracle_runs`). The result for each
-seed is a line of a file. A campaign can be resumed: seeds already in the file are skipped.
-Disagreements are written to the file and counted at the end.
+The results of the engines are compared with those of the interpreter. ``--specs`` names the kinds
+of specs, which take turns:
+
+- ``usual``: the whole language, with properties of states and steps;
+- ``living``: the whole language, with fairness and a temporal property;
+- ``behaviours``: a small language, with fairness and a temporal property.
+
+``--engines`` names the engines: by default `ENGINES`; ``naive``, the second interpreter, takes
+longer than all of them, and ``tlc`` and ``spark`` need Java. With ``--oracle behaviours`` or
+``--oracle symmetry``, some runs are disturbed by a signal or a limit (`tests.support.oracle_runs`).
+
+The result for each seed is a line of a file. A campaign can be resumed: seeds already in the file
+are skipped. Disagreements are written to the file and counted at the end.
 """
 
 from __future__ import annotations
@@ -14,35 +22,78 @@ import json
 import os
 import sys
 import time
+import traceback
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
+from random import Random
 from typing import Any
 
 from tests.strategies import grown
+from tests.strategies.behaviours import behaviour_spec
+from tests.strategies.living import grown_living
 from tests.support import comparisons as by
-from tests.support.agreement import Run, bounded, runs_of
+from tests.support import living_runs as living
+from tests.support.agreement import Run, bounded, loaded, model_of, runs_of
 from tests.support.comparisons import AGREES, CUT, REFUSED
 from tests.support.failing_places import place_of_error
+from tests.support.forms import FORMS, forms
 from tests.support.oracle_runs import ANSWERS, ORACLES
 from tests.support.oracle_runs import ENGINES as ORACLE_ENGINES
+from tests.support.spread_runs import Tally, assert_spread
 
+from bench.tlc_agree import compare
+from bench.tlc_run import Tlc
+from fencepost.checker.outcome import Outcome
+from fencepost.checker.request import Cluster, Unsupported
 from fencepost.spec.core.verify_model import problems
+from fencepost.spec.text.problem import Rejected
 
 STATES = 400
+NAIVE_STATES = 300
+TLC_STATES = 3_000
+TLC_SECONDS = 60.0
 STEPS = 3
 ENGINES = ("local", "bmc", "induction")
+OTHERS = ("naive", "tlc", "spark")
+DISAGREES = "DISAGREES"
+
+Answers = dict[str, Any]
 
 
-def run(text: str, engines: tuple[str, ...], turn: int = 0) -> dict[str, Any]:
-    """Returns the results for a spec: all engines run its first check, and `local` alone runs the
+# ---------------------------------------------------------------- specs
+
+
+def _behaviours(seed: int, until: bool) -> str:
+    random = Random(seed)
+    expected = random.choice(("ok", "violated P", "inconclusive"))
+    text = behaviour_spec(random, until=until, depth=3 + seed % 2 * 2)
+    return f"{text}terminal: true\ncheck c:\n    expect {expected}\n"
+
+
+SPECS: Mapping[str, Callable[[int, bool], str]] = {
+    "usual": lambda seed, _: grown(seed),
+    "living": grown_living,
+    "behaviours": _behaviours,
+}
+"""The kinds of specs. The second argument says whether a formula may contain ``until``, which TLC
+lacks.
+"""
+
+
+# ---------------------------------------------------------------- comparisons
+
+
+def usual(text: str, engines: Sequence[str], turn: int) -> Answers:
+    """Compares engines on a spec: all of them run its first check, and `local` alone runs the
     others.
     """
-    row: dict[str, Any] = {}
+    row: Answers = {}
     for index, check in enumerate(runs_of(text)):
         assert not problems(check.model), problems(check.model)
+        asked: dict[str, Callable[[], str]] = {"local": partial(_local, check, turn)}
         if not index:
             outcome = (
                 replace(check, keep_going=True).within(max_states=STATES).outcome("interpreter")
@@ -50,132 +101,218 @@ def run(text: str, engines: tuple[str, ...], turn: int = 0) -> dict[str, Any]:
             row["verdict"] = outcome.verdict.value
             row["place"] = place_of_error(check.model, outcome)
             row["depth"] = outcome.findings[0].depth if outcome.findings else None
-        if "local" in engines:
-            row["local"] = _tried(partial(_local, bounded(check, STATES), turn))
-            if row["local"] != AGREES:
-                break
-        if index:
-            continue
-        if "bmc" in engines:
-            row["bmc"] = _tried(partial(_bmc, check))
-        if "induction" in engines:
-            row["induction"] = _tried(partial(_induction, check))
+            asked |= {
+                "bmc": partial(_bmc, check, turn),
+                "induction": partial(_induction, check, turn),
+                "naive": partial(_naive, check),
+                "spark": partial(_spark, text, turn),
+            }
+        for engine, ask in asked.items():
+            if engine in engines and not _differs(row.get(engine)):
+                row[engine] = _tried(ask)
     return row
 
 
-def behave(seed: int, engines: tuple[str, ...]) -> dict[str, Any]:
-    """Returns the results for the random spec with a temporal property that has this seed."""
-    asked = by.random_behaviours(seed)
-    wanted = by.uninterrupted(asked, "interpreter")
-    row: dict[str, Any] = {"verdict": _tried(partial(by.lasso_is_genuine, asked, wanted))}
-    if "local" in engines:
-        row["local"] = _tried(partial(by.local_finds_lasso, asked, wanted))
-    if "bmc" in engines:
-        row["bmc"] = _tried(partial(by.bmc_finds_lasso, asked, wanted))
-    return row
+def temporal(text: str, engines: Sequence[str], _: int) -> Answers:
+    """Compares engines on a spec with a temporal property."""
+    run = living.living_run(text)
+    outcome = by.uninterrupted(run, "interpreter")
+    row: Answers = {
+        "verdict": outcome.verdict.value,
+        "lasso": _tried(partial(living.lasso_is_genuine, run, outcome)),
+        "judge": _tried(partial(living.judge_agrees, run, outcome)),
+    }
+    asked: dict[str, Callable[[], str]] = {
+        "local": partial(_local_finds_lasso, run, outcome),
+        "bmc": partial(living.bmc_agrees, run, outcome),
+        "induction": partial(by.induction_agrees, run),
+        "naive": partial(living.oracle_agrees, run, outcome),
+    }
+    return row | {engine: _tried(ask) for engine, ask in asked.items() if engine in engines}
 
 
-def ask_oracle(seed: int, oracle: str) -> dict[str, Any]:
+def _local_finds_lasso(run: Run, outcome: Outcome) -> str:
+    with by.translated_once(False):
+        return by.local_finds_lasso(run, outcome)
+
+
+def ask_oracle(seed: int, oracle: str) -> Answers:
     """Returns the answers of the oracle and of the engines. Machine code runs only every other
     spec.
     """
-    engines = ORACLE_ENGINES[: 1 + seed % 2]
-    try:
-        return ORACLES[oracle](seed, engines)
-    except FAULTS as error:
-        return {"verdict": _disagreement(error)}
+    return _all_tried(lambda: ORACLES[oracle](seed, ORACLE_ENGINES[: 1 + seed % 2]))
 
 
-FAULTS = (AssertionError, RecursionError, ArithmeticError, LookupError, TypeError, ValueError,
-          AttributeError)  # fmt: skip
+def ask_engines(seed: int, kind: str, engines: Sequence[str]) -> Answers:
+    """Returns the answers of engines for the random spec of a seed."""
+    text = SPECS[kind](seed, "tlc" not in engines)
+    row: Answers = {"kind": kind, **_all_tried(lambda: {"forms": forms(text, model_of(text))})}
+    row |= _all_tried(lambda: (usual if kind == "usual" else temporal)(text, engines, seed))
+    if "tlc" in engines:
+        row["tlc"] = _tried(partial(_tlc, text))
+    return row
 
 
-def _tried(ask: Callable[[], str]) -> str:
-    try:
-        return ask()
-    except FAULTS as error:
-        return _disagreement(error)
-
-
-def _disagreement(error: Exception) -> str:
-    return f"DISAGREES {type(error).__name__}: {str(error)[:1500]}"
-
-
-def _local(asked: Run, turn: int) -> str:
-    by.local_agrees(asked, turn)
+def _local(check: Run, turn: int) -> str:
+    by.local_agrees(bounded(check, STATES), turn)
     return AGREES
 
 
-def _bmc(asked: Run) -> str:
-    words = [
-        by.bmc_agrees(replace(asked, deadlock=deadlock, keep_going=going), STEPS)
-        for deadlock, going in ((True, False), (True, True), (False, True))
-    ]
-    return next((word for word in (REFUSED, CUT) if word in words), AGREES)
+def _bmc(asked: Run, turn: int) -> str:
+    deadlock, going = ((True, False), (True, True), (False, True))[turn % 3]
+    answer = by.bmc_agrees(replace(asked, deadlock=deadlock, keep_going=going), STEPS)
+    return answer if answer.startswith((REFUSED, CUT)) else AGREES
 
 
-def _induction(asked: Run) -> str:
-    return "/".join(by.induction_agrees(replace(asked, deadlock=True), k, 10) for k in (1, 2))
+def _induction(asked: Run, turn: int) -> str:
+    return by.induction_agrees(replace(asked, deadlock=True), 1 + turn % 2, 10)
+
+
+def _naive(check: Run) -> str:
+    by.naive_agrees(bounded(check, NAIVE_STATES))
+    return AGREES
+
+
+def _spark(text: str, turn: int) -> str:
+    cluster = Cluster("local[2]", None, (("spark.driver.memory", "1g"),))
+    assert_spread(text, turn, Tally(), cluster)
+    return AGREES
+
+
+@cache
+def _tlc_here() -> Tlc:
+    return Tlc.locate(patience=TLC_SECONDS)
+
+
+def _tlc(text: str) -> str:
+    program = loaded(text)
+    answers: list[str] = []
+    for check in program.checks:
+        compared = compare(program, check, _tlc_here(), TLC_STATES)
+        wrong = compared.difference
+        if wrong is not None:
+            shown = f"{wrong.subject}: {wrong.difference}: {wrong.ours} and {wrong.theirs}"
+            return f"{DISAGREES} {shown}\n{text}"
+        refused = compared.refused
+        answers.append(AGREES if refused is None else f"{REFUSED}: {by.generic(refused)}")
+    # One exported check is enough.
+    return AGREES if AGREES in answers else answers[0]
+
+
+def _tried(ask: Callable[[], str]) -> str:
+    answers = _all_tried(lambda: {"verdict": ask()})
+    return str(answers["verdict"])
+
+
+def _all_tried(ask: Callable[[], Answers]) -> Answers:
+    """Returns answers, or that the spec is refused, or what went wrong."""
+    try:
+        return ask()
+    except Unsupported as unsupported:
+        return {"verdict": by.refused(unsupported)}
+    except Rejected as rejected:
+        problem = rejected.problems[0]
+        return {"verdict": f"{REFUSED}, {problem.code}: {by.generic(problem.message)}"}
+    except Exception as error:  # Thousands of specs follow.
+        place = traceback.extract_tb(error.__traceback__)[-1]
+        where = f"{place.filename}:{place.lineno}"
+        return {"verdict": f"{DISAGREES} {type(error).__name__} at {where}: {str(error)[:3000]}"}
+
+
+def _differs(answer: object) -> bool:
+    return str(answer).startswith(DISAGREES)
+
+
+# ---------------------------------------------------------------- output
 
 
 def main() -> None:
     """Runs the remaining seeds and prints a summary of all seeds in the file."""
-    parser = argparse.ArgumentParser(prog="python -m bench.campaign", description=__doc__)
-    parser.add_argument("first", type=int)
-    parser.add_argument("count", type=int)
-    parser.add_argument("--file", type=Path, default=Path("campaign.jsonl"))
-    parser.add_argument("--engines", default=",".join(ENGINES))
-    parser.add_argument("--behaviours", action="store_true")
-    parser.add_argument("--oracle", choices=sorted(ORACLES))
-    options = parser.parse_args()
+    options = _parser().parse_args()
     path: Path = options.file
-    engines = tuple(str(options.engines).split(","))
-    done: dict[int, dict[str, Any]] = {}
+    kinds, engines = str(options.specs).split(","), str(options.engines).split(",")
+    wanted = range(options.first, options.first + options.count)
+    done: dict[int, Answers] = {}
     if path.exists():
         for line in path.read_text(encoding="utf-8").splitlines():
             row = json.loads(line)
             done[row["seed"]] = row
     with path.open("a", encoding="utf-8") as file:
-        for seed in range(options.first, options.first + options.count):
+        for seed in wanted:
             if seed in done:
                 continue
             started, worked = time.monotonic(), time.process_time()
             if options.oracle:
                 answers = ask_oracle(seed, options.oracle)
-            elif options.behaviours:
-                answers = behave(seed, engines)
             else:
-                answers = run(grown(seed), engines, seed)
+                answers = ask_engines(seed, kinds[seed % len(kinds)], engines)
             row = {"seed": seed, **answers}
             row["seconds"] = round(time.monotonic() - started, 2)
             row["worked"] = round(time.process_time() - worked, 2)
             row["load"] = round(os.getloadavg()[0], 1)
             done[seed] = row
             print(json.dumps(row), file=file, flush=True)
-    rows = [
-        row for seed, row in done.items() if options.first <= seed < options.first + options.count
-    ]
-    names = ("verdict", "place", *(ANSWERS if options.oracle else engines))
-    for name in names:
-        counts = Counter(_short(row[name]) for row in rows if name in row)
-        if counts:
-            print(name, dict(counts.most_common()))
-    print("seconds", round(sum(row["seconds"] for row in rows)),
-          "of work", round(sum(row["worked"] for row in rows)))  # fmt: skip
-    wrong = [
-        (row["seed"], name, str(row[name])[:300])
+    rows = [done[seed] for seed in wanted]
+    names = [*ANSWERS, *engines] if options.oracle else ["lasso", "judge", *engines]
+    print("\n".join(summary(rows, names)))
+    sys.exit(any(_differs(answer) for row in rows for answer in row.values()))
+
+
+def summary(rows: Sequence[Answers], names: Sequence[str]) -> Iterator[str]:
+    """Yields lines that count the specs by verdict, by answer of each engine and by form, and that
+    list the refusals and disagreements.
+    """
+    yield f"{len(rows)} specs: {_counted(row.get('kind', '') for row in rows)}"
+    for name in ("verdict", "place", *names):
+        answers = [str(row[name]) for row in rows if row.get(name) is not None]
+        if answers:
+            yield f"{name}, {len(answers)}: {_counted(map(_short, answers))}"
+    shown = [name for name in names if any(name in row for row in rows)]
+    yield f"{'form':20}{'specs':>7}{'share':>7}" + "".join(f"{name:>11}" for name in shown)
+    for form in FORMS:
+        having = [row for row in rows if form in row.get("forms", ())]
+        compared = [
+            sum(not str(row.get(name, REFUSED)).startswith(REFUSED) for row in having)
+            for name in shown
+        ]
+        share = f"{len(having) / max(len(rows), 1):.0%}"
+        yield f"{form:20}{len(having):7}{share:>7}" + "".join(f"{n:11}" for n in compared)
+    refusals = Counter(
+        f"{name}: {answer}"
         for row in rows
-        for name in ("verdict", *engines)
-        if str(row.get(name)).startswith("DISAGREES")
-    ]
-    for disagreement in wrong:
-        print(*disagreement)
-    sys.exit(bool(wrong))
+        for name, answer in row.items()
+        if str(answer).startswith(REFUSED)
+    )
+    yield from (f"{count:6} {refusal}" for refusal, count in refusals.most_common())
+    seconds, worked = (round(sum(row[name] for row in rows)) for name in ("seconds", "worked"))
+    loads = [row["load"] for row in rows]
+    least, most = min(loads, default=0), max(loads, default=0)
+    yield f"{seconds} s, {worked} s of work, load {least} to {most}"
+    for row in rows:
+        for name, answer in row.items():
+            if _differs(answer):
+                yield f"{row['seed']} {name} {str(answer)[:300]}"
 
 
-def _short(answer: object) -> str:
-    """Returns a value of a row as it is counted. All disagreements count as one value."""
-    return "DISAGREES" if str(answer).startswith("DISAGREES") else str(answer)
+def _counted(words: Iterator[str]) -> str:
+    return ", ".join(f"{word} {count}" for word, count in Counter(words).most_common())
+
+
+def _short(answer: str) -> str:
+    """Returns an answer as it is counted: without reasons."""
+    return DISAGREES if _differs(answer) else answer.partition(":")[0]
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m bench.campaign", description=__doc__)
+    parser.add_argument("first", type=int)
+    parser.add_argument("count", type=int)
+    parser.add_argument("--file", type=Path, default=Path("campaign.jsonl"))
+    parser.add_argument("--specs", default=",".join(SPECS), help="the kinds of specs")
+    names = ", ".join((*ENGINES, *OTHERS))
+    parser.add_argument("--engines", default=",".join(ENGINES), help=f"some of {names}")
+    parser.add_argument("--oracle", choices=sorted(ORACLES))
+    return parser
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ from bench.code_lines import lines
 from tests.support.paths import ROOT
 
 ROWS: dict[str, int] = {
-    "bench": 5_800,
+    "bench": 5_900,
     "bench/engine_mutants": 900,
     "checker": 1_900,
     "checker/cli": 3_500,
@@ -50,8 +50,8 @@ ROWS: dict[str, int] = {
     "tests/random": 450,
     "tests/spark": 1_250,
     "tests/spec": 4_700,
-    "tests/strategies": 3_350,
-    "tests/support": 6_400,
+    "tests/strategies": 3_550,
+    "tests/support": 6_500,
 }  # fmt: skip
 """The largest allowed number of code lines in the Python files of a folder and its subfolders."""
 
