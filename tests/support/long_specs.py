@@ -59,6 +59,10 @@ LISTS = {
     "@(    elif x == %:\n        x = 0\n@@)",
     "cases": "enum E: @(M%@, @)\nvar e: E = M0\n"
     "action a:\n    match e:\n@(        case M%: e = M0\n@@)",
+    "cases of a match expression": "enum E: @(M%@, @)\nvar e: E = M0\n"
+    "invariant P: match e: @(case M%: true@; @)\n",
+    "cases on lines": "enum E: @(M%@, @)\nvar e: E = M0\n"
+    "invariant P:\n    match e:\n@(        case M%: true\n@@)",
     "chain of and": "invariant P: @(x == x@ and @)\n",
     "chain of or": "invariant P: @(x == x@ or @)\n",
     "chain of implies": "invariant P: @(x == x@ implies @)\n",
@@ -163,6 +167,21 @@ NESTS = {
     "comprehensions of sets": "invariant P: @(len({@@)x@( for b% in {0}})@@) > 0\n",
     "binders in binders": "invariant P: @({0 for b% in @@){0}@(}@@) == {0}\n",
     "let in": "invariant P: @(let v% = x: @@)true\n",
+    "match expressions": "enum E: A, B\nvar e: E = A\n"
+    "invariant P: @((match e: case _: @@)true@()@@)\n",
+    "match expressions on lines": "enum E: A, B\nvar e: E = A\n"
+    "invariant P:\n@(    ~~match e:\n     ~~case _:\n@@)    @(  @@)true\n",
+    "values in patterns": "union U: V(f: bool), W\nvar u: U = W\n"
+    "invariant P: @((match u: case V(==@@)true@(): true; case _: false)@@)\n",
+    "values in named patterns": "union U: V(f: bool), W\nvar u: U = W\n"
+    "invariant P: @((match u: case V(==@@)true@() as v%: true; case _: false)@@)\n",
+    "values in patterns of tuples": "invariant P: "
+    "@((match (x, x == 0): case (_, ==@@)true@() as t%: true; case _: false)@@)\n",
+    "folds": "invariant P: @(fold(a%, b% in {0} from true: @@)true@()@@)\n",
+    "starts of folds": "invariant P: @(fold(a%, b% in {0} from @@)true@(: true)@@)\n",
+    "conditions of folds": "invariant P: "
+    "@(fold(a%, b% in {0} if @@)true@( from true: true)@@)\n",
+    "types of folds": "invariant P: 0 == @(fold(a%: 0..@@)1@(, b% in {0} from 0: 0)@@)\n",
     "calls": "def d(a: int): int = a\ninvariant P: 0 == @(d(@@)x@()@@)\n",
     "functions": "invariant P: 0 == @(min(x, @@)x@()@@)\n",
     "arguments by name": "record R: f: bool\nvar r: R = R(f: true)\n"
