@@ -119,6 +119,20 @@ def _is_bag(counts: dict[Value, Value]) -> bool:
     return all(type(count) is int and count > 0 for count in counts.values())
 
 
+def _compared(universe: Universe, left: Value, right: Value) -> dict[Value, Value]:
+    """Returns the counts of the first bag.
+
+    Raises `EvaluationError` if its elements cannot be compared with those of the other one.
+    """
+    counts, others = universe.pairs(left), universe.pairs(right)
+    universe.check_comparable(frozenset(counts), frozenset(others))
+    return counts
+
+
+def _has(universe: Universe, element: Value, counts: dict[Value, Value]) -> bool:
+    return universe.contains(frozenset(counts), element)
+
+
 def _of_counts(universe: Universe, counts: dict[Value, int]) -> Value:
     domain = universe.domain_of(
         frozenset(element for element, count in counts.items() if count > 0)
@@ -127,14 +141,15 @@ def _of_counts(universe: Universe, counts: dict[Value, int]) -> Value:
 
 
 def _added(universe: Universe, left: Value, right: Value) -> Value:
-    counts = dict(_bag(universe, "(+)", left))
+    _bag(universe, "(+)", left)
+    counts = _compared(universe, left, right)
     for element, count in _bag(universe, "(+)", right).items():
         counts[element] = counts.get(element, 0) + count
     return _of_counts(universe, counts)
 
 
 def _removed(universe: Universe, left: Value, right: Value) -> Value:
-    counts = dict(universe.pairs(left))
+    counts = _compared(universe, left, right)
     for element, count in universe.pairs(right).items():
         if element in counts:
             counts[element] -= count
@@ -149,7 +164,8 @@ def _bag_union(universe: Universe, bags: Value) -> Value:
 
 
 def _is_sub_bag(universe: Universe, left: Value, right: Value) -> Value:
-    counts, larger = _bag(universe, "\\sqsubseteq", left), _bag(universe, "\\sqsubseteq", right)
+    larger = _bag(universe, "\\sqsubseteq", right)
+    counts = _compared(universe, left, right)
     return truth(all(count <= larger.get(element, 0) for element, count in counts.items()))
 
 
@@ -169,8 +185,8 @@ def _bag_of_all(universe: Universe, operator: Operator, bag: Value) -> Value:
 
 
 def _copies(universe: Universe, element: Value, bag: Value) -> int:
-    count: int = universe.pairs(bag).get(universe.normalise(element), 0)
-    return count
+    counts = universe.pairs(bag)
+    return counts[universe.normalise(element)] if _has(universe, element, counts) else 0
 
 
 def _set_to_bag(universe: Universe, values: Value) -> Value:

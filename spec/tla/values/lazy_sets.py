@@ -228,7 +228,12 @@ class Product(LazySet):
         return len(value) == len(self.factors) and all(map(universe.contains, self.factors, value))
 
     def elements(self, universe: Operations) -> Iterable[Value]:
-        return product(*map(universe.ordered, self.factors))
+        parts: list[tuple[Value, ...]] = []
+        for factor in self.factors:
+            parts.append(universe.ordered(factor))
+            if not parts[-1]:
+                return ()
+        return product(*parts)
 
     def size(self, universe: Operations) -> int:
         return prod(map(universe.cardinality, self.factors))
@@ -311,7 +316,18 @@ class Enumeration(LazySet):
         return any(universe.equal(value, item) for item in self.items)
 
     def elements(self, universe: Operations) -> Iterable[Value]:
-        return universe.ordered(frozenset(map(universe.normalise, self.items)))
+        if not any(
+            isinstance(item, LazySet) and not item.is_finite(universe) for item in self.items
+        ):
+            return universe.ordered(frozenset(map(universe.normalise, self.items)))
+        distinct: list[Value] = []
+        for item in self.items:
+            if not any(universe.equal(item, earlier) for earlier in distinct):
+                distinct.append(item)
+        return distinct
+
+    def size(self, universe: Operations) -> int:
+        return len([*self.elements(universe)])
 
     def is_small(self, universe: Operations) -> bool:
         return False

@@ -204,16 +204,18 @@ class Universe(Operations):
 
     def holds(self, values: frozenset[Any], value: Value) -> bool:
         """Decides membership in a set by TLC's order, with TLC's errors. ``value`` is compound."""
-        keys = self._key_lists.get(values)
         try:
-            if keys is None:
-                keys = list(map(self.key, self.elements(values)))
-                self._key_lists[values] = keys
-            key = self.key(value)
+            keys, key = self._sorted_keys(values), self.key(value)
             index = bisect_left(keys, key)
             return index < len(keys) and keys[index] == key
         except TypeError:
             return self._found(self.ordered(values), value)
+
+    def _sorted_keys(self, values: frozenset[Any]) -> list[Any]:
+        keys = self._key_lists.get(values)
+        if keys is None:
+            keys = self._key_lists[values] = list(map(self.key, self.elements(values)))
+        return keys
 
     def _found(self, ordered: tuple[Value, ...], value: Value) -> bool:
         """Searches a sorted set as TLC does, so that it compares the same elements."""
@@ -318,7 +320,7 @@ class Universe(Operations):
         left, right = self.written_function(left), self.written_function(right)
         if type(left) is not type(right) or (type(left) is Function and left[0] is not right[0]):
             first, second = self.function_domain(left), self.function_domain(right)
-            if first.is_record and not second.is_record:
+            if first.is_record and not second.is_record and second.elements:
                 raise self.error(
                     "Attempted to compare the record {} with the non-record {}", left, right
                 )
@@ -413,6 +415,9 @@ class Universe(Operations):
         if type(left) is frozenset and type(right) is frozenset and left <= right:
             return True
         self._check_set("\\subseteq", left)
+        if type(left) is frozenset and type(right) is frozenset and right:
+            self.check_comparable(left, right)
+            return False
         if left is right:
             return True
         return all(self.contains(right, element) for element in self.elements(left))
@@ -427,7 +432,7 @@ class Universe(Operations):
     def intersection(self, left: Value, right: Value) -> Value:
         """Returns ``left \\cap right``."""
         if type(left) is frozenset and type(right) is frozenset:
-            self._check_comparable(left, right)
+            self.check_comparable(left, right)
             return left & right
         self._check_set("\\cap", left, right)
         if type(left) is frozenset:
@@ -439,7 +444,7 @@ class Universe(Operations):
     def difference(self, left: Value, right: Value) -> Value:
         """Returns ``left \\ right``."""
         if type(left) is frozenset and type(right) is frozenset:
-            self._check_comparable(left, right)
+            self.check_comparable(left, right)
             return left - right
         self._check_set("\\", left, right)
         if type(left) is frozenset:
@@ -451,16 +456,20 @@ class Universe(Operations):
             if not isinstance(operand, frozenset | LazySet):
                 raise self.error(f"An operand of {sign} must be a set, not {{}}", operand)
 
-    def _check_comparable(self, left: frozenset[Any], right: frozenset[Any]) -> None:
-        """Raises `EvaluationError` if elements of two sets have kinds that cannot be compared.
-
-        Sets of functions or of sets are not looked into.
+    def check_comparable(self, left: frozenset[Any], right: frozenset[Any]) -> None:
+        """Raises `EvaluationError` if an element of ``left`` cannot be compared with those elements
+        of ``right`` that a search meets.
         """
-        if left and right:
-            for first, second in zip(left, right, strict=False):
-                if type(first) is not type(second):
-                    self.equal(first, second)
-                return
+        types = {*map(type, left), *map(type, right)}
+        if len(types) <= 1 and types <= FLAT:
+            return
+        try:
+            keys, others = self._sorted_keys(right), self._sorted_keys(left)
+            for key in others if keys else ():
+                bisect_left(keys, key)
+        except TypeError:
+            for element in self.elements(left):
+                self.contains(right, element)
 
     def big_union(self, sets: Value) -> Value:
         """Returns ``UNION sets``."""
@@ -516,6 +525,8 @@ class Universe(Operations):
             except TypeError:
                 position = function[0].position.get(self.normalise(argument))
             if position is None:
+                if function[0].is_record and type(argument) is not str:
+                    raise self.error("Attempted to update the record {} at {}", function, argument)
                 return function
             values = list(function)
             values[position] = value
