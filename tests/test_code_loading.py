@@ -43,6 +43,7 @@ REASONS = {
         "defaults come beside it"
     ),
     ("checker/engines.py", "import_module"): OWN,
+    ("checker/evaluator/program.py", "import_module"): OWN,
     ("checker/cli/start.py", "import_module"): OWN,
     ("checker/pytest_plugin.py", "import_module"): OWN,
     ("checker/cli/options.py", "import_module"): OWN,

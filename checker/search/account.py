@@ -149,6 +149,11 @@ class Account:
         return max(0.0, self.started + self._timeout - time.monotonic())
 
     @property
+    def elapsed(self) -> float:
+        """The seconds since the run started."""
+        return time.monotonic() - self.started
+
+    @property
     def visited(self) -> int:
         """The number of states visited, up to the last level that counts."""
         return sum(self.visited_levels)
@@ -243,7 +248,7 @@ class Account:
             depth,
             (*self.levels, *[0] * (depth - len(self.levels))),
             tuple(self.transitions),
-            time.monotonic() - self.started,
+            self.elapsed,
             peak_bytes(),
             orbits=None if self.orbits is None else sum(self.orbits),
         )
@@ -358,8 +363,8 @@ def before_search(account: Account, counted: bool = True) -> Outcome | None:
         with raised_after(account.left, Expired):
             return broken_assumptions(account.model)
     except Expired:
-        seconds = time.monotonic() - account.started
-        outcome = _nothing(account.model, Verdict.INCONCLUSIVE, seconds, counted)
+        seconds = account.elapsed
+        outcome = without_states(account.model, Verdict.INCONCLUSIVE, seconds, counted)
         return replace(outcome, cut=account.expired)
 
 
@@ -375,11 +380,11 @@ def broken_assumptions(model: Model) -> Outcome | None:
             broken.append(Finding(Verdict.ERROR, None, 0, None, site=site))
     if not broken:
         return None
-    return replace(_nothing(model, broken[0].verdict, 0.0), findings=tuple(broken))
+    return replace(without_states(model, broken[0].verdict, 0.0), findings=tuple(broken))
 
 
-def _nothing(model: Model, verdict: Verdict, seconds: float, counted: bool = True) -> Outcome:
-    """Returns the outcome of a search that has not visited any state."""
+def without_states(model: Model, verdict: Verdict, seconds: float, counted: bool = True) -> Outcome:
+    """Returns the outcome of a run that has not visited any state."""
     statistics = Statistics(0, 0, 0, (), (), seconds, peak_bytes(), counted=counted)
     coverage = Coverage((0,) * len(model.actions), frozenset())
     return Outcome(verdict, (), statistics, coverage)

@@ -23,7 +23,13 @@ class ValueStates:
     are then searched for later.
     """
 
-    def __init__(self, watch: Watch, runner: Runner, orbits: Orbits | None) -> None:
+    def __init__(
+        self,
+        watch: Watch,
+        runner: Runner,
+        orbits: Orbits | None,
+        visitor: type[Visitor] = Visitor,
+    ) -> None:
         self._runner = runner
         self._watch = watch
         self._parents: dict[State, State | None] = {}
@@ -32,7 +38,7 @@ class ValueStates:
         if orbits is not None and orbits.permutations >= MIN_NOTED_PERMUTATIONS:
             self._remark = f"{orbits.permutations:,} permutations per state"
         self._levels: list[list[State]] = []
-        self._visitor = Visitor(
+        self._visitor = visitor(
             runner, watch.account, self._parents, watch.limits.max_states, orbits=orbits
         )
         self._expanded = 0

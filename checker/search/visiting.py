@@ -135,9 +135,17 @@ class Visitor:
             self.fresh.append(state)
         else:
             self.outside += weight
+        self._examine(state)
+
+    def _examine(self, state: State, before: State | None = None) -> None:
+        """Checks the properties of states in a state. If the state is not kept, ``before`` is its
+        predecessor.
+        """
         for number in self.searched.invariants:
-            if self._is_true(number, state) is False:
-                problem = Candidate(self.depth + 1, Rank.INVARIANT, number, state, number=number)
+            if self._is_true(number, state, before) is False:
+                problem = Candidate(
+                    self.depth + 1, Rank.INVARIANT, number, state, before, number=number
+                )
                 self.account.offer(problem)
         for number in self.searched.predicates:
             # Predicates must be defined everywhere. Their values are only needed later.
@@ -169,14 +177,14 @@ class Visitor:
                 return True
         return False
 
-    def _is_true(self, number: int, state: State) -> bool | None:
+    def _is_true(self, number: int, state: State, before: State | None = None) -> bool | None:
         """Checks whether a property holds in a new state. If it is undefined, records the problem
-        and returns None.
+        and returns None. ``before`` is the predecessor of a state that is not kept.
         """
         try:
             return self.runner.holds(number, state)
         except EvaluationError as error:
-            self._fail_in(self.depth + 1, number, state, None, error)
+            self._fail_in(self.depth + 1, number, state, before, error)
             return None
 
     def _check_step(self, number: int, state: State, before: State | None) -> None:

@@ -1018,6 +1018,18 @@ class Model:
     fairness: tuple[Fairness, ...] = ()
     open_ranges: tuple[OpenRange, ...] = ()
 
+    @property
+    def is_opaque(self) -> bool:
+        """Whether the bodies of actions and properties are empty, because an engine of another
+        language evaluates them.
+        """
+        return False
+
+    @property
+    def checks_deadlock(self) -> bool:
+        """Whether a deadlock is a problem if the check does not say otherwise."""
+        return True
+
     def searched(self, chosen: Iterable[int]) -> SearchedProperties:
         """Returns the properties that a search for the properties with the numbers ``chosen``
         evaluates. A search for a formula also evaluates the conditions of fairness constraints.

@@ -1,0 +1,1 @@
+"""The engine ``evaluator``, which searches the states of TLA+ modules."""

@@ -1,0 +1,147 @@
+"""TLA+ modules in the form that searches and reports use.
+
+A module has no types, so its model is a shell: the variables, actions and properties have names and
+places, but no bodies. A state consists of numbers in a table of values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, cast, overload
+
+from fencepost.spec.core import ir
+from fencepost.spec.core.ir import BOOL, Literal, Model, Property, Site, StateVariable
+from fencepost.spec.core.properties import PropertyKind
+from fencepost.spec.core.types import Enum, State
+from fencepost.spec.records import dataclass
+from fencepost.spec.tla.evaluate.machine import Located
+from fencepost.spec.tla.evaluate.specification import Condition, Specification
+from fencepost.spec.tla.values.kinds import Value
+
+EVALUATION = "F911"
+"""The code of an evaluation error in a module."""
+
+
+def read(path: Path, config: Path, search: Sequence[Path]) -> TlaModel:
+    """Reads a module with its configuration. Raises `Rejected` with all mistakes."""
+    return TlaModel.of(Specification(path, config, search))
+
+
+class ValueTable(Sequence[str]):
+    """The values of a search, by their numbers. As a sequence, it holds their texts."""
+
+    def __init__(self, specification: Specification) -> None:
+        self.values: list[Value] = []
+        self._numbers: dict[Value, int] = {}
+        self._show = specification.universe.show
+
+    def number(self, value: Value) -> int:
+        """Returns the number of a value; a new value is added."""
+        number = self._numbers.setdefault(value, len(self.values))
+        if number == len(self.values):
+            self.values.append(value)
+        return number
+
+    @overload
+    def __getitem__(self, index: int) -> str: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[str]: ...
+    def __getitem__(self, index: int | slice) -> str | Sequence[str]:
+        if isinstance(index, slice):
+            return [*map(self._show, self.values[index])]
+        return self._show(self.values[index])
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+
+@dataclass(frozen=True, slots=True)
+class TlaModel(Model):
+    """The model of a module. ``conditions`` are those of the properties, by their numbers."""
+
+    specification: Any = None
+    table: Any = None
+    conditions: tuple[Condition, ...] = ()
+
+    @property
+    def is_opaque(self) -> bool:
+        return True
+
+    @property
+    def checks_deadlock(self) -> bool:
+        """Whether a deadlock is a problem."""
+        deadlock: bool = self.specification.config.deadlock
+        return deadlock
+
+    @property
+    def value_type(self) -> Enum:
+        """The type of every variable."""
+        return Enum("value", cast("tuple[str, ...]", self.table))
+
+    @classmethod
+    def of(cls, specification: Specification) -> TlaModel:
+        """Returns the model of a module."""
+        table = ValueTable(specification)
+        kind = Enum("value", cast("tuple[str, ...]", table))
+        top = specification.config.source_span
+        properties, conditions = _properties(specification)
+        sites: list[Site] = []
+        return cls(
+            name=specification.path.stem,
+            variables=tuple(
+                StateVariable(variable.name, kind, "variable", "", False, variable.span or top)
+                for variable in specification.variables
+            ),
+            initial=ir.Sequence((), span=top),
+            actions=tuple(
+                ir.Action(operator.name, "", "ordinary", ir.Sequence((), span=top), operator.place)
+                for operator in specification.actions
+            )
+            or (ir.Action("Next", "", "ordinary", ir.Sequence((), span=top), top),),
+            properties=properties,
+            assumptions=(),
+            constants=(),
+            sites=cast("tuple[Site, ...]", sites),
+            guards=(),
+            marks=(),
+            slots=0,
+            labels=0,
+            specification=specification,
+            table=table,
+            conditions=conditions,
+        )
+
+    def site(self, error: Located) -> int:
+        """Returns the number of the site of an evaluation error."""
+        sites = cast("list[Site]", self.sites)
+        site = Site(EVALUATION, error.span, str(error))
+        if site not in sites:
+            sites.append(site)
+        return sites.index(site)
+
+    def values(self, state: State) -> list[Value]:
+        """Returns the values of the variables in a state."""
+        values = self.table.values
+        return [values[number] for number in state]
+
+
+def _properties(
+    specification: Specification,
+) -> tuple[tuple[Property, ...], tuple[Condition, ...]]:
+    """Returns the properties and their conditions. Names are made distinct, since a check selects
+    properties by name.
+    """
+    rows = [
+        *((PropertyKind.INVARIANT, condition) for condition in specification.invariants),
+        *((PropertyKind.STEP_INVARIANT, condition) for condition in specification.step_conditions),
+        *((PropertyKind.CONSTRAINT, condition) for condition in specification.constraints),
+    ]
+    properties: list[Property] = []
+    taken: dict[str, int] = {}
+    for kind, condition in rows:
+        count = taken[condition.name] = taken.get(condition.name, 0) + 1
+        name = condition.name if count == 1 else f"{condition.name} ({count})"
+        body = Literal(BOOL, True, span=condition.span)
+        properties.append(Property(name, kind, body, condition.span))
+    return tuple(properties), tuple(condition for _, condition in rows)

@@ -1,0 +1,111 @@
+"""Runs a TLA+ module with the interface that searches and reports use."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from fencepost.checker.evaluator.model import TlaModel
+from fencepost.spec.core.types import State
+from fencepost.spec.semantics.choice_points import EvaluationError
+from fencepost.spec.semantics.stepper import BlockedAction, Choice, Failure, Runner, Successor
+from fencepost.spec.tla.evaluate.machine import Lazy, Located, forced
+from fencepost.spec.tla.values.kinds import EvaluationError as NoValue
+from fencepost.spec.tla.values.kinds import Value
+
+
+class TlaRunner(Runner):
+    """Runs a module. Only the methods that a search and its traces need are defined."""
+
+    def __init__(self, model: TlaModel) -> None:
+        self.model = model
+        self.tla = model
+        self.specification = model.specification
+        self.marked = []
+        self.refused = {}
+        self.weight = 1
+
+    def initial(self, target: State | None = None) -> Iterator[Successor]:
+        return self._successors(None)
+
+    def steps(self, state: State) -> Iterator[tuple[int, State | Failure]]:
+        for step in self._successors(state):
+            yield step.action or 0, step.failure or step.state or ()
+
+    def expand(self, state: State) -> tuple[list[tuple[int, State]], list[tuple[int, Failure]]]:
+        steps: list[tuple[int, State]] = []
+        failures: list[tuple[int, Failure]] = []
+        for action, step in self.steps(state):
+            if isinstance(step, Failure):
+                failures.append((action, step))
+            else:
+                steps.append((action, step))
+        return steps, failures
+
+    def successors(self, state: State) -> Iterator[Successor]:
+        return self._successors(state, True)
+
+    def _successors(self, state: State | None, named: bool = False) -> Iterator[Successor]:
+        before = None if state is None else self.tla.values(state)
+        found, error = self.specification.states_after(before)
+        number, machine = self.tla.table.number, self.specification.machine
+        for action, frame, values in found:
+            after = tuple(map(number, values))
+            if before is None:
+                yield Successor(None, (), after, None)
+                continue
+            try:
+                self._satisfied(before, values)
+            except Located as wrong:
+                yield Successor(0, (), None, self._failure(wrong))
+                return
+            choices: tuple[Choice, ...] = ()
+            if named:
+                machine.current[:] = before
+                choices = self._choices(action, frame)
+            yield Successor(max(action, 0), choices, after, None)
+        if error is not None:
+            yield Successor(None if state is None else 0, (), None, self._failure(error))
+
+    def _choices(self, action: int, frame: Sequence[object]) -> tuple[Choice, ...]:
+        """Returns the arguments of the definition that a step is named after."""
+        if action < 0:
+            return ()
+        operator = self.specification.actions[action]
+        first = len(operator.scope.parameters)
+        choices: list[Choice] = []
+        for slot, parameter in enumerate(operator.parameters, first):
+            value = frame[slot]
+            if parameter.arity or (type(value) is Lazy and value.source.level > 1):
+                continue
+            try:
+                number = self.tla.table.number(self.specification.universe.normalise(forced(value)))
+            except NoValue:
+                continue
+            choices.append(Choice(parameter.name, self.tla.value_type, number))
+        return tuple(choices)
+
+    def holds(self, property: int, state: State, after: State | None = None) -> bool:
+        condition = self.tla.conditions[property]
+        following = None if after is None else self.tla.values(after)
+        try:
+            result: bool = self.specification.holds(condition, self.tla.values(state), following)
+        except Located as error:
+            raise EvaluationError(self.tla.site(error)) from None
+        return result
+
+    def is_taken(self, state: State, after: State) -> bool:
+        """Returns whether a step satisfies the action constraints. An undefined one is taken for
+        true here, and its error is reported by `steps`.
+        """
+        constraints = self.specification.action_constraints
+        return not constraints or self._satisfied(self.tla.values(state), self.tla.values(after))
+
+    def _satisfied(self, before: list[Value], after: Sequence[Value]) -> bool:
+        constraints = self.specification.action_constraints
+        return all(self.specification.holds(part, before, after) for part in constraints)
+
+    def blocked(self, state: State) -> tuple[BlockedAction, ...]:
+        return ()
+
+    def _failure(self, error: Located) -> Failure:
+        return Failure(self.tla.site(error), error.assertion)

@@ -1,0 +1,1 @@
+"""The meaning of TLA+: expressions and actions as Python closures over a state."""

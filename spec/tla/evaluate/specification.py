@@ -1,0 +1,467 @@
+"""A module with its configuration, ready to be evaluated: its initial states, its steps, and what
+is checked of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, NoReturn
+
+from fencepost.spec.records import dataclass
+from fencepost.spec.text import library
+from fencepost.spec.text.problem import Problem, Rejected, suggestion
+from fencepost.spec.text.source import Source, Span
+from fencepost.spec.tla.evaluate.actions import Actions
+from fencepost.spec.tla.evaluate.expressions import not_supported
+from fencepost.spec.tla.evaluate.machine import (
+    Act,
+    Code,
+    Env,
+    Frame,
+    Layout,
+    Located,
+    Machine,
+    Run,
+    located,
+    mistake,
+)
+from fencepost.spec.tla.modules.loader import Loader
+from fencepost.spec.tla.modules.scopes import (
+    BuiltIn,
+    Constant,
+    Entity,
+    Given,
+    Operator,
+    Scope,
+    Variable,
+)
+from fencepost.spec.tla.syntax import tree
+from fencepost.spec.tla.syntax.config import (
+    Config,
+    ConfigValue,
+    ModelName,
+    Replaced,
+    Word,
+    parse_config,
+)
+from fencepost.spec.tla.syntax.tree import Apply, Expr
+from fencepost.spec.tla.values.kinds import FALSE, TRUE, EvaluationError, Value
+from fencepost.spec.tla.values.universe import Universe
+
+REFUSED_SECTIONS = ("SYMMETRY", "VIEW", "ALIAS", "POSTCONDITION")
+"""The sections of a configuration that are not supported yet."""
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """A named condition on states or on steps, with the place of its definition."""
+
+    name: str
+    span: Span
+    code: Code
+    layout: Layout
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A part of a specification that is a formula, where it is written."""
+
+    node: Expr
+    env: Env
+
+
+class Specification:
+    """Reads a module and its configuration, and compiles what a search needs.
+
+    Raises `Rejected` with all mistakes that are found.
+    """
+
+    def __init__(self, path: Path, config: Path, search: Sequence[Path] = ()) -> None:
+        self.path = path
+        self.config: Config = parse_config(library.read(config))
+        loader = Loader(path, search)
+        self.root = loader.load()
+        self.sources: tuple[Source, ...] = (*loader.sources.values(), self.config.source)
+        self.loader = loader
+        self.variables: list[Variable] = [
+            variable
+            for variable in loader.variables
+            if self.root.names.get(variable.name) is variable
+        ]
+        for index, variable in enumerate(self.variables):
+            variable.index = index
+        self.universe = Universe()
+        self._rank_names()
+        self.machine = Machine(self.universe, [variable.name for variable in self.variables])
+        self.compiler = Actions(self.machine)
+        self._refuse_sections()
+        self._configure()
+        self._check_definitions()
+        self.assumptions = [*self._assumptions()]
+        self.initial: Act | None = None
+        self.next: Act | None = None
+        self.fairness: list[Place] = []
+        self.step_conditions: list[Condition] = []
+        self.invariants: list[Condition] = []
+        self.layout = Layout()
+        self._behaviour()
+        self.invariants += [*self._conditions("INVARIANT", 1)]
+        self.constraints = [*self._conditions("CONSTRAINT", 1)]
+        self.action_constraints = [*self._conditions("ACTION_CONSTRAINT", 2)]
+        for word in self.config.words("PROPERTY"):
+            self._property(word)
+
+    # ------------------------------------------------------------ configuration
+
+    def _rank_names(self) -> None:
+        """Gives names their order: by their first appearance in the configuration and modules."""
+        for value in (assigned.value for assigned in self.config.assigned):
+            for name in _names(value):
+                self.universe.rank(name)
+        for module in self.loader.trees:
+            for name in module.words:
+                self.universe.rank(name)
+
+    def _refuse_sections(self) -> None:
+        for section in REFUSED_SECTIONS:
+            word = self.config.word(section)
+            if word is not None:
+                self._refuse(word.span, f"{section} is not supported yet")
+
+    def _refuse(self, span: Span, message: str, code: str = "F657") -> NoReturn:
+        raise Rejected([Problem(code, span, message)])
+
+    def _configure(self) -> None:
+        """Applies the values and replacements of the configuration."""
+        problems: list[Problem] = []
+        for assigned in self.config.assigned:
+            try:
+                for entity in self._replaceable(assigned.name, assigned.module, assigned.span):
+                    value = self._value(assigned.value)
+                    entity.override = Given(assigned.name, value, assigned.span)
+            except Rejected as rejected:
+                problems += rejected.problems
+        for replaced in self.config.replaced:
+            try:
+                by = self.root.names.get(replaced.by)
+                if by is None:
+                    hint = suggestion(replaced.by, self.root.names)
+                    message = f'the module defines no "{replaced.by}"{hint}'
+                    self._refuse(replaced.span, message, "F656")
+                for entity in self._replaceable(replaced.name, replaced.module, replaced.span):
+                    self._check_replacement(entity, by, replaced)
+                    entity.override = by
+            except Rejected as rejected:
+                problems += rejected.problems
+        for entity in self.root.names.values():
+            if isinstance(entity, Constant) and entity.override is None:
+                message = f'the configuration gives the constant "{entity.name}" no value'
+                note = (
+                    None,
+                    f"CONSTANT {entity.name} = ... in {self.config.source.name} gives it one",
+                )
+                problems.append(Problem("F658", entity.span, message, (note,)))
+        if problems:
+            raise Rejected(problems)
+
+    def _replaceable(self, name: str, module: str, span: Span) -> list[Entity]:
+        """Returns the meanings of a name in the configuration."""
+        if module:
+            scopes = self.loader.scopes(module)
+            if not scopes:
+                self._refuse(span, f'there is no module "{module}"', "F656")
+        else:
+            scopes = [self.root]
+        found = [scope.names[name] for scope in scopes if name in scope.names]
+        if not found:
+            hint = suggestion(name, scopes[0].names)
+            where = f"module {module}" if module else "the module"
+            self._refuse(span, f'{where} has no constant or definition "{name}"{hint}', "F656")
+        for entity in found:
+            if isinstance(entity, Variable):
+                self._refuse(span, f'"{name}" is a variable', "F656")
+        return found
+
+    def _check_replacement(self, entity: Entity, by: Entity, replaced: Replaced) -> None:
+        wanted, given = _arity(entity), _arity(by)
+        if wanted != given:
+            message = f'"{replaced.name}" has {wanted} arguments, but "{replaced.by}" has {given}'
+            self._refuse(replaced.span, message, "F656")
+
+    def _value(self, value: ConfigValue) -> Value:
+        if isinstance(value, bool):
+            return TRUE if value else FALSE
+        if isinstance(value, ModelName):
+            return self.universe.model_value(value.name)
+        if isinstance(value, tuple):
+            return self.universe.normalise(self.universe.set_of(map(self._value, value)))
+        return value
+
+    # ------------------------------------------------------------ checks
+
+    def _check_definitions(self) -> None:
+        """Compiles every definition of the modules, to find all mistakes."""
+        problems: list[Problem] = []
+        for scope in self.loader.instances:
+            for entity in [*scope.names.values()]:
+                if isinstance(entity, Operator) and entity.scope is scope:
+                    try:
+                        self._compiled(entity)
+                    except Rejected as rejected:
+                        problems += rejected.problems
+        if problems:
+            raise Rejected(problems)
+
+    def _compiled(self, operator: Operator) -> Code:
+        body = self.compiler.body(
+            operator, False, "value", lambda env: self.compiler.expr(operator.body, env)
+        )
+        assert body.code is not None
+        return body.code
+
+    def _assumptions(self) -> Iterator[Condition]:
+        """Compiles the assumptions of the module and of those that it extends."""
+        seen: set[int] = set()
+        scopes = [self.root]
+        for scope in scopes:
+            if id(scope) not in seen:
+                seen.add(id(scope))
+                scopes += scope.extended
+                for unit in scope.assumptions:
+                    layout = Layout()
+                    code = self.compiler.cond(unit.body, Env(scope, layout))
+                    if code.level:
+                        self._refuse(unit.span, "an assumption is about constants only", "F655")
+                    yield Condition(unit.name, unit.span, code, layout)
+
+    def _conditions(self, section: str, level: int) -> Iterator[Condition]:
+        for word in self.config.words(section):
+            code, span, layout = self._named(word)
+            if code.level > level:
+                what = "states" if level == 1 else "steps"
+                self._refuse(word.span, f'"{word.text}" is not a condition on {what}', "F655")
+            yield Condition(word.text, span, code, layout)
+
+    def _named(self, word: Word) -> tuple[Code, Span, Layout]:
+        operator = self._operator(word)
+        layout = Layout()
+        node = Apply(operator.name, (), operator.place)
+        return self.compiler.cond(node, Env(self.root, layout)), operator.place, layout
+
+    def _operator(self, word: Word) -> Operator:
+        """Returns the definition that the configuration names."""
+        entity = self.root.names.get(word.text)
+        entity = None if entity is None else entity.meaning
+        if entity is None:
+            hint = suggestion(word.text, self.root.names)
+            message = f'the module defines no "{word.text}"{hint}'
+            notes: tuple[tuple[None, str], ...] = ()
+            if self.loader.untranslated:
+                notes = ((None, "its PlusCal algorithm is not translated: run the translator"),)
+            raise Rejected([Problem("F656", word.span, message, notes)])
+        if not isinstance(entity, Operator) or entity.parameters:
+            self._refuse(word.span, f'"{word.text}" is not a definition without parameters', "F656")
+        return entity
+
+    # ------------------------------------------------------------ behaviours
+
+    def _behaviour(self) -> None:
+        """Finds the initial condition and the next-state relation."""
+        spec, init, next_ = (self.config.word(s) for s in ("SPECIFICATION", "INIT", "NEXT"))
+        if spec is not None:
+            if init is not None or next_ is not None:
+                self._refuse(spec.span, "SPECIFICATION and INIT or NEXT exclude each other", "F656")
+            initial: list[Place] = []
+            steps: list[Place] = []
+            operator = self._operator(spec)
+            self._take_apart(operator.body, Env(self.root, self.layout), initial, steps, spec.span)
+            if len(steps) != 1:
+                found = "no" if not steps else "more than one"
+                message = f'"{spec.text}" has {found} next-state relation, as in [][Next]_vars'
+                self._refuse(spec.span, message, "F656")
+            self.initial = self._initial(initial)
+            self.next = self.compiler.steps(steps[0].node, steps[0].env, False)
+            return
+        if init is None and next_ is None:
+            for section in ("INVARIANT", "PROPERTY", "CONSTRAINT"):
+                if self.config.words(section):
+                    word = self.config.words(section)[0]
+                    self._refuse(
+                        word.span, "there is no SPECIFICATION, and no INIT and NEXT", "F656"
+                    )
+            return
+        if init is None or next_ is None:
+            given = init or next_
+            assert given is not None
+            self._refuse(given.span, "INIT and NEXT belong together", "F656")
+        env = Env(self.root, self.layout)
+        self.initial = self._initial([Place(Apply(self._operator(init).name, (), init.span), env)])
+        node = Apply(self._operator(next_).name, (), next_.span)
+        self.next = self.compiler.steps(node, env, False)
+
+    def _initial(self, parts: Sequence[Place]) -> Act:
+        acts = [self.compiler.act(part.node, part.env, True) for part in parts]
+
+        def run(frame: Frame, then: Any) -> None:
+            def take(position: int) -> None:
+                if position == len(acts):
+                    then()
+                else:
+                    acts[position](frame, lambda: take(position + 1))
+
+            take(0)
+
+        return run
+
+    def _take_apart(
+        self, node: Expr, env: Env, initial: list[Place], steps: list[Place], span: Span
+    ) -> None:
+        """Sorts the conjuncts of a specification."""
+        if isinstance(node, tree.Junction) and node.sign == "/\\":
+            for item in node.items:
+                self._take_apart(item, env, initial, steps, span)
+            return
+        level = self.compiler.cond(node, env).level
+        if level <= 1:
+            initial.append(Place(node, env))
+        elif isinstance(node, Apply) and node.name == "[]" and not node.path:
+            inside = node.args[0]
+            if not (isinstance(inside, tree.Boxed) and not inside.angle):
+                self._refuse(
+                    node.span, "a specification has the form Init /\\ [][Next]_vars /\\ fairness"
+                )
+            # TLC takes the steps of Next; those that change nothing add no state.
+            steps.append(Place(inside.action, env))
+        elif isinstance(node, Apply) and not node.args and level == 3:
+            entity, makers, _ = self.compiler.meaning(node, env)
+            if not isinstance(entity, Operator) or makers:
+                self._refuse(
+                    node.span, "specifications of instances with parameters are not supported"
+                )
+            self._take_apart(entity.body, Env(entity.scope, env.layout), initial, steps, span)
+        elif level == 3:
+            self.fairness.append(Place(node, env))
+        else:
+            self._refuse(
+                node.span, "a specification has the form Init /\\ [][Next]_vars /\\ fairness"
+            )
+
+    def _property(self, word: Word) -> None:
+        """Compiles a property that states and steps decide; others are refused."""
+        operator = self._operator(word)
+        self._always(operator.body, Env(operator.scope, Layout()), word, operator.place)
+
+    def _always(self, node: Expr, env: Env, word: Word, span: Span) -> None:
+        if isinstance(node, tree.Junction) and node.sign == "/\\":
+            for item in node.items:
+                self._always(item, env, word, span)
+            return
+        if isinstance(node, Apply) and node.name == "[]" and not node.path:
+            code = self.compiler.cond(node.args[0], env)
+            boxed = isinstance(node.args[0], tree.Boxed)
+            if code.level <= 1 or (boxed and code.level == 2):
+                condition = Condition(word.text, span, code, env.layout)
+                (self.step_conditions if boxed else self.invariants).append(condition)
+                return
+        if isinstance(node, Apply) and not node.args and not env.scope.parameters:
+            entity, makers, _ = self.compiler.meaning(node, env)
+            if isinstance(entity, Operator) and not makers and not entity.parameters:
+                self._always(entity.body, Env(entity.scope, env.layout), word, span)
+                return
+        note = "only [] of a condition on states and [][A]_v are checked so far"
+        message = (
+            f'the property "{word.text}" needs liveness or refinement, which is not supported yet'
+        )
+        raise Rejected([Problem("F657", node.span, message, ((None, note),))])
+
+    # ------------------------------------------------------------ evaluation
+
+    def holds(
+        self, condition: Condition, state: Sequence[Any], after: Sequence[Any] | None = None
+    ) -> bool:
+        """Evaluates a condition in a state, or on a step. Raises `Located`."""
+        machine = self.machine
+        machine.current[:] = state
+        machine.following[:] = [None] * len(state) if after is None else after
+        return bool(self.evaluated(condition.code.run, condition.layout, condition.span))
+
+    def evaluated(self, run: Run, layout: Layout, span: Span) -> Any:
+        try:
+            return run([None] * layout.size)
+        except EvaluationError as error:
+            raise located(error, span) from None
+        except RecursionError:
+            raise Located("the evaluation is nested too deep", span) from None
+
+    def states_after(
+        self, state: Sequence[Any] | None
+    ) -> tuple[list[tuple[int, Any, tuple[Any, ...]]], Located | None]:
+        """Returns the successors of a state, each with the number of its action and the frame of
+        the action, and the error that ended the work. Without a state, returns the initial states.
+        """
+        machine, count = self.machine, len(self.variables)
+        initial = state is None
+        found: list[tuple[int, Any, tuple[Any, ...]]] = []
+        target = machine.current if initial else machine.following
+        machine.current[:] = [None] * count if state is None else state
+        machine.following[:] = [None] * count
+        machine.missing, machine.settled, machine.action = count, not initial, (-1, [])
+        act = self.initial if initial else self.next
+        assert act is not None
+
+        def complete() -> None:
+            if machine.missing:
+                names = [
+                    v.name for v, value in zip(self.variables, target, strict=True) if value is None
+                ]
+                primed = ", ".join(name if initial else f"{name}'" for name in names)
+                verb = "has" if len(names) == 1 else "have"
+                where = "in an initial state" if initial else "at the end of this action"
+                raise Located(f"{primed} {verb} no value {where}", self._where(machine.action[0]))
+            found.append((machine.action[0], machine.action[1], tuple(target)))
+
+        try:
+            act([None] * self.layout.size, complete)
+        except EvaluationError as error:
+            return found, located(error, self._where(machine.action[0]))
+        except RecursionError:
+            message = "the evaluation is nested too deep"
+            return found, Located(message, self._where(machine.action[0]))
+        finally:
+            machine.settled = True
+        return found, None
+
+    def _where(self, action: int) -> Span:
+        labels = self.compiler.labels
+        if action >= 0:
+            return labels[action].place
+        return self.config.source_span
+
+    @property
+    def actions(self) -> list[Operator]:
+        """The definitions that name the steps."""
+        return self.compiler.labels
+
+
+def _names(value: ConfigValue) -> Iterator[str]:
+    if isinstance(value, ModelName):
+        yield value.name
+    elif isinstance(value, str):
+        yield value
+    elif isinstance(value, tuple):
+        for item in value:
+            yield from _names(item)
+
+
+def _arity(entity: Entity) -> int:
+    match entity:
+        case Operator(parameters=parameters):
+            return len(parameters)
+        case Constant(arity=arity) | BuiltIn(arity=arity):
+            return arity
+        case _:
+            return 0
+
+
+__all__ = ["Condition", "Scope", "Specification", "mistake", "not_supported"]
