@@ -509,6 +509,8 @@ def _part(kind: Type) -> Type:
 
 def _is_declared(parent: syntax.Node, name: syntax.Node) -> bool:
     """Returns whether ``parent`` declares a name."""
+    if isinstance(parent, syntax.Binder | syntax.Let | syntax.LetIn):
+        return parent.target is name
     if isinstance(parent, syntax.Expr | syntax.Argument | syntax.With):
         return False
     return getattr(parent, "name", None) is name

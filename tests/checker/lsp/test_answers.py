@@ -142,6 +142,9 @@ COMPLETED = {
     "a member of a role": (replaced("    action hear", "    ‸\n    action hear"), "action", "Low"),
     "a statement": (replaced("place.at = n", "‸"), "require send if place log n", "check"),
     "nothing for a new name": (replaced("let later", "let ‸"), "", "place Ada"),
+    "nothing for a new name in an expression": (
+        replaced("not place.busy", "let ‸ = 1: true"), "", "place Ada"),
+    "nothing for a new loop variable": (replaced("forall w in", "forall ‸ in"), "", "place Ada"),
     "in a comprehension": (replaced("not place.busy", "[‸ for each in log] == []"), "each w k", ""),
     "behind let in": (replaced("not place.busy", "let inner = 1: ‸"), "inner w", ""),
     "a field behind with": (replaced("place.at = n", "place = place with ‸"), "at busy", "Ada"),
