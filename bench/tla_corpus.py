@@ -73,8 +73,8 @@ class Model:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What one side found. ``verdict`` is a word of `KINDS`, "refused", "inconclusive" or "broken";
-    ``note`` is the message then. Counts are None unless the search was complete.
+    """The result of one side. ``verdict`` is a word of `KINDS`, "refused", "inconclusive" or
+    "broken"; ``note`` is the message then. Counts are None unless the search was complete.
     """
 
     verdict: str
@@ -197,8 +197,7 @@ def read(report: Mapping[str, Any]) -> Result:
     words = {"invariant": "safety", "transition": "safety", "temporal": "liveness"}
     if verdict == "ok":
         return Result("ok", report.get("distinct"), report.get("generated"), report.get("depth"))
-    trace = violation.get("trace") or report.get("trace") or {}
-    states = trace.get("states") if isinstance(trace, Mapping) else trace
+    states: Any = report.get("trace")
     return Result(
         words.get(kind, kind) or verdict,
         length=len(states) if states else None,
@@ -339,7 +338,7 @@ def main() -> int:
     around = Surroundings(options.examples, options.modules, options.classes, options.seconds)
     rows = list(models(options.examples))
     results = kept()
-    sides = SIDES if options.side == "both" else [s for s in SIDES if s == options.side]
+    sides: list[Side] = [s for s in SIDES if options.side in (s, "both")]
     again = set(options.again.split(","))
     try:
         tlc = Tlc.locate()

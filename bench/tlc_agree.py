@@ -408,7 +408,7 @@ def difference(job: Job, outcome: Outcome, answer: Answer, export: Export) -> st
 
 
 def _is_part(answer: Answer, export: Export) -> bool:
-    """Whether TLC names a part of a property: a definition or variable that is no invariant."""
+    """Whether TLC names a part of a property: a definition or variable, not an invariant."""
     invariant = re.search(rf"^INVARIANT {answer.name}$", export.configuration, re.M)
     return answer.ended == "invariant" and invariant is None
 

@@ -46,9 +46,9 @@ class TlaRunner(Runner):
 
     def _successors(self, state: State | None, named: bool = False) -> Iterator[Successor]:
         before = None if state is None else self.tla.values(state)
-        found, error = self.specification.states_after(before)
+        steps, error = self.specification.states_after(before)
         number, machine = self.tla.table.number, self.specification.machine
-        for action, frame, values in found:
+        for action, frame, values in steps:
             after = tuple(map(number, values))
             if before is None:
                 yield Successor(None, (), after, None)

@@ -138,16 +138,16 @@ class Bench:
         inner = body(ir.Local(value.type, slot, span=value.span))
         return ir.Let(inner.type, slot, value, inner, span=inner.span)
 
-    def value(self, part: Part, made: ir.Expr) -> ir.Expr:
-        """Returns the value of an integer in this run. ``made`` may be used more than once."""
+    def value(self, part: Part, expr: ir.Expr) -> ir.Expr:
+        """Returns the value of an integer in this run. ``expr`` may be used more than once."""
         if not part.leaf.symbolic:
-            return made
-        value = ir.GetField(part.leaf.type, made, 0, span=part.span)
+            return expr
+        value = ir.GetField(part.leaf.type, expr, 0, span=part.span)
         return self.as_type(value, part.number)
 
-    def symbolic(self, part: Part, made: ir.Expr) -> ir.Expr:
+    def symbolic(self, part: Part, expr: ir.Expr) -> ir.Expr:
         """Returns whether an integer moves with the symbolic constant."""
-        return ir.GetField(BOOL, made, 1) if part.leaf.symbolic else FALSE
+        return ir.GetField(BOOL, expr, 1) if part.leaf.symbolic else FALSE
 
     def as_type(self, value: ir.Expr, kind: Type) -> ir.Expr:
         """Converts an integer to ``kind``. The integer must be a value of this type."""
@@ -170,11 +170,11 @@ class Bench:
         return lambda: self._arrived(part, target.root)
 
     def _arrived(self, part: Part, target: Leaf) -> ir.Expr:
-        made = part.make()
+        expr = part.make()
         if not target.symbolic or (part.leaf.symbolic and part.leaf.type == target.type):
-            return made
+            return expr
         return self.bound(
-            made,
+            expr,
             lambda x: self.built(target.type, self.value(part, x), self.symbolic(part, x)),
         )
 
@@ -191,17 +191,17 @@ class Bench:
         arrived = self.flowing(part, shape)
 
         def make() -> ir.Expr:
-            made, target = arrived(), shape.root
+            expr, target = arrived(), shape.root
             if not target.symbolic:
-                return made
-            match made:
+                return expr
+            match expr:
                 case ir.Literal(value=(int(number), False)):
                     self.constants.add((self.field(target), number))
-                    return made
+                    return expr
                 case _:
                     pass
             return self.bound(
-                made,
+                expr,
                 lambda x: ir.Observe(
                     x.type,
                     self.field(target),
@@ -252,7 +252,7 @@ class Bench:
         condition = moving[0] if len(moving) == 1 else ir.Or(tuple(moving))
         return ir.Observe(BOOL, number, condition, (x, tags[0], y, tags[1]), test, span=span)
 
-    def inside(self, part: Part, made: ir.Expr, target: Number, span: Span | None) -> ir.Expr:
+    def inside(self, part: Part, expr: ir.Expr, target: Number, span: Span | None) -> ir.Expr:
         """Builds the test that an integer is in the range of a type, which consists of two
         comparisons.
         """
@@ -264,9 +264,9 @@ class Bench:
         ):
             if outside:
                 end = self.constant(number, kind)
-                args = (part, made, end, end.make())
+                args = (part, expr, end, end.make())
                 if operator == ">=":
-                    args = (end, end.make(), part, made)
+                    args = (end, end.make(), part, expr)
                 tests.append(self.observed("<=", *args, span))
         return tests[0] if len(tests) == 1 else ir.And(tuple(tests), span=span)
 
@@ -277,15 +277,15 @@ class Bench:
 
     # ------------------------------------------------------------ observations of one term
 
-    def widened(self, part: Part, made: ir.Expr, body: ir.Expr) -> ir.Expr:
+    def widened(self, part: Part, expr: ir.Expr, body: ir.Expr) -> ir.Expr:
         """Returns ``body``, and observes that it converts a term of a machine type to a wider
         type.
         """
         bits = _width(part.type)
         assert bits is not None
         number = self.number(Widening(bits))
-        condition = self.symbolic(part, made)
-        return ir.Observe(body.type, number, condition, (self.value(part, made),), body)
+        condition = self.symbolic(part, expr)
+        return ir.Observe(body.type, number, condition, (self.value(part, expr),), body)
 
     def refusing(self, condition: ir.Expr, problem: Problem, body: ir.Expr) -> ir.Expr:
         """Returns ``body``. A run that reaches it while the condition holds is refused."""

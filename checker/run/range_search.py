@@ -21,10 +21,10 @@ FINDING = frozenset({"local", "interpreter"})
 """The engines that can search a model whose ranges are assumed."""
 
 
-def refuse_ranges(model: Model, what: str) -> None:
+def refuse_ranges(model: Model, request: str) -> None:
     """Raises `Rejected` if the model contains an integer without a declared range."""
     for item in model.open_ranges:
-        message = f"{item.name} is an int, and {what} needs a declared range: 0..10, for example"
+        message = f"{item.name} is an int, and {request} needs a declared range: 0..10, for example"
         raise Rejected([Problem("F810", item.span, message)])
 
 

@@ -133,12 +133,12 @@ class Definitions:
         self,
         scope: Scope,
         expr: ir.Expr,
-        given: Mapping[str, ir.Local | ir.Variable],
+        arguments: Mapping[str, ir.Local | ir.Variable],
     ) -> bool:
         """Checks whether the body only reads the values that variables have at the beginning of a
         step.
         """
-        handed = [leaf for leaf in given.values() if isinstance(leaf, ir.Variable)]
+        handed = [leaf for leaf in arguments.values() if isinstance(leaf, ir.Variable)]
         return not any(
             node.next
             or (node not in handed and scope.variables[node.index] != self.variables[node.index])

@@ -70,7 +70,7 @@ def expression(scope: Scope, expr: ir.Expr) -> Expr:
 
 
 def _expression(scope: Scope, expr: ir.Expr) -> Expr:
-    def made(part: ir.Expr) -> Expr:
+    def translated(part: ir.Expr) -> Expr:
         return expression(scope, part)
 
     match expr:
@@ -84,79 +84,79 @@ def _expression(scope: Scope, expr: ir.Expr) -> Expr:
             return _let(scope, expr)
         case ir.Demand(condition=condition, site=site, body=body):
             if _stops(body):
-                return made(body)
+                return translated(body)
             target = _range_of(expr)
             if target is not None:
-                return call("Within", made(body), values.interval(target.low, target.high))
+                return call("Within", translated(body), values.interval(target.low, target.high))
             failing = call("Assert", FALSE, scope.work.fault(site))
-            return chosen(made(condition), made(body), failing)
+            return chosen(translated(condition), translated(body), failing)
         case ir.Recursion():
             return _recursion(scope, expr)
         case ir.Recall(slots=slots, arguments=arguments):
-            return call(scope.work.functions[slots], *map(made, arguments))
+            return call(scope.work.functions[slots], *map(translated, arguments))
         case ir.Witness(body=body) | ir.Observe(body=body):
-            return made(body)
+            return translated(body)
         case ir.Not(operand=operand):
-            return opposite(made(operand))
+            return opposite(translated(operand))
         case ir.And(parts=parts):
             if is_rest(scope.work.model, expr):
                 return scope.operators.quiescent()
-            return conjoined([made(part) for part in parts])
+            return conjoined([translated(part) for part in parts])
         case ir.Or(parts=(ir.Not(operand=premise), conclusion)):
-            return implied(made(premise), made(conclusion))
+            return implied(translated(premise), translated(conclusion))
         case ir.Or(parts=parts):
-            return either([made(part) for part in parts])
+            return either([translated(part) for part in parts])
         case ir.Conditional(condition=condition, then=then, otherwise=otherwise):
-            return chosen(made(condition), made(then), made(otherwise))
+            return chosen(translated(condition), translated(then), translated(otherwise))
         case ir.Arithmetic():
             return _arithmetic(scope, expr)
         case ir.Negate(kind, operand=operand):
             _wraps_unseen(kind)
-            inner = made(operand)
+            inner = translated(operand)
             negative = Number(-inner.value) if isinstance(inner, Number) else Prefix("-", inner)
             return _wrapped(negative, kind)
         case ir.Equal(
             ir.SetAlgebra(operator=ir.SetOperator.DIFFERENCE, left=left, right=right),
             ir.Literal(value=()),
         ):
-            return Infix("\\subseteq", made(left), made(right))
+            return Infix("\\subseteq", translated(left), translated(right))
         case ir.Equal(left=left, right=right):
-            return equal(made(left), made(right))
+            return equal(translated(left), translated(right))
         case ir.Less(left=left, right=right, or_equal=or_equal):
             return _less(scope, left, right, or_equal)
         case ir.Fits(operand=operand, target=target):
-            whole = made(operand)
+            whole = translated(operand)
             if within(operand.type, target) and not scope.work.fails(operand):
                 return Name("TRUE")
             return shared(scope, whole, lambda v: values.member(v, target, scope.names))
         case ir.Convert(operand=operand):
-            return made(operand)
+            return translated(operand)
         case ir.MakeRecord(kind, fields=parts):
             assert isinstance(kind, types.Record)
-            return values.record(kind, [made(part) for part in parts])
+            return values.record(kind, [translated(part) for part in parts])
         case ir.GetField(record=record, index=index):
             assert isinstance(record.type, types.Record)
-            return values.field(made(record), record.type, index)
+            return values.field(translated(record), record.type, index)
         case ir.WithField(kind, record=record, index=index, value=value):
             assert isinstance(kind, types.Record)
-            return Except(made(record), (values.field_step(kind, index),), made(value))
+            return Except(translated(record), (values.field_step(kind, index),), translated(value))
         case ir.MakeVariant(kind, tag=tag, fields=parts):
             assert isinstance(kind, types.Union)
-            return values.variant(kind, tag, [made(part) for part in parts])
+            return values.variant(kind, tag, [translated(part) for part in parts])
         case ir.HasTag(union=union, tag=tag):
             assert isinstance(union.type, types.Union)
-            return values.has_tag(made(union), union.type, tag)
+            return values.has_tag(translated(union), union.type, tag)
         case ir.Payload(union=union, tag=tag, index=index):
             assert isinstance(union.type, types.Union)
-            return Dot(made(union), values.variant_fields(union.type)[tag][index])
+            return Dot(translated(union), values.variant_fields(union.type)[tag][index])
         case ir.Some(value=value):
-            return Tuple((made(value),))
+            return Tuple((translated(value),))
         case ir.IsSome(option=option):
-            return Infix("/=", made(option), NOTHING)
+            return Infix("/=", translated(option), NOTHING)
         case ir.Content(option=option):
-            return At(made(option), Number(1))
+            return At(translated(option), Number(1))
         case ir.Enabled(action=action, choices=choices):
-            return scope.operators.enabled(action, [made(choice) for choice in choices])
+            return scope.operators.enabled(action, [translated(choice) for choice in choices])
         case ir.Symbol():
             raise NotExported("a symbolic constant", expr.span)
         case _:

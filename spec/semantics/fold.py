@@ -330,10 +330,10 @@ def _find(
 
 def _occurrences(domain: Domain[V, C], collection: V, element: V, type: Type) -> V:
     def plus(x: V, count: V) -> V:
-        one = types.Int(1, 1)
+        unit = types.Int(1, 1)
         return domain.conditional(
             domain.equal(x, element),
-            lambda: domain.arithmetic(Operator.ADD, count, domain.constant(1, one), type),
+            lambda: domain.arithmetic(Operator.ADD, count, domain.constant(1, unit), type),
             lambda: count,
             type,
         )

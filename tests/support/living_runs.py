@@ -40,7 +40,7 @@ def oracle_agrees(run: Run, outcome: Outcome) -> str:
 
 
 def judge_agrees(run: Run, outcome: Outcome) -> str:
-    """Requires that the expectation of the spec's check is met if and only if the outcome is the
+    """Requires that the spec's check meets its expectation if and only if the outcome has the
     expected verdict. A limit must not meet ``expect inconclusive``.
     """
     read = loaded(run.text)

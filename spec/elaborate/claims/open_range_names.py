@@ -17,11 +17,11 @@ def named(ranges: Iterable[OpenRange], instances: Sequence[Instance]) -> tuple[O
     also have their positions in it.
     """
     files = {id(instance.file.source): instance.file for instance in instances}
-    found = [(item, _name(files[id(item.span.source)].declarations, item.span)) for item in ranges]
-    count = Counter(name for _, name in found)
+    named = [(item, _name(files[id(item.span.source)].declarations, item.span)) for item in ranges]
+    count = Counter(name for _, name in named)
     return tuple(
         replace(item, name=name if count[name] == 1 else f"{name} ({item.span})")
-        for item, name in found
+        for item, name in named
     )
 
 

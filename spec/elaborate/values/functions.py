@@ -341,11 +341,11 @@ def _popped(first: bool) -> Callable[[Context, Target, syntax.Call], Operand | N
         kind, span = as_collection(target.type), call.span
         site = context.site("F903", span, "the sequence is empty")
         length = size(target.read)
-        place: ir.Expr = number(0)
+        index: ir.Expr = number(0)
         if not first:
             last = Int(-1, most(kind) - 1)
-            place = ir.Arithmetic(last, Operator.SUBTRACT, length, number(1), span=span)
-        rest = ir.RemoveAt(kind, target.read, place, span=span)
+            index = ir.Arithmetic(last, Operator.SUBTRACT, length, number(1), span=span)
+        rest = ir.RemoveAt(kind, target.read, index, span=span)
         return Operand(guarded(ir.Less(number(0), length, span=span), site, rest))
 
     return build

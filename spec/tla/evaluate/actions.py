@@ -206,8 +206,8 @@ class Actions(Names):
         machine, operator = self.machine, entity
         mode = "initial" if initial else "steps" if outer else "action"
 
-        def make(place: Env) -> Code:
-            act: Any = self._act(operator.body, place, initial, outer)
+        def make(inner: Env) -> Code:
+            act: Any = self._act(operator.body, inner, initial, outer)
             return Code(act, 2, UNKNOWN)
 
         body = self.body(operator, env.primed, mode, make)
@@ -236,14 +236,14 @@ class Actions(Names):
         self, operator: LetOperator, node: Any, env: Env, initial: bool, outer: bool
     ) -> Act:
         assert operator.env is not None
-        place = operator.env
+        inner = operator.env
         key = ("act", initial, outer)
         compiled = operator.compiled
 
         def act(frame: Frame, then: Callable[[], None]) -> None:
             if key not in compiled:
-                compiled[key] = self._act(operator.body, place, initial, outer)
-            place.layout.widen(frame)
+                compiled[key] = self._act(operator.body, inner, initial, outer)
+            inner.layout.widen(frame)
             compiled[key](frame, then)
 
         if not operator.parameters:
@@ -300,13 +300,13 @@ class Actions(Names):
             parts = [self.variables_of(item, env) for item in node.items]
 
             def together(frame: Frame) -> tuple[int, ...] | None:
-                found: list[int] = []
+                indexes: list[int] = []
                 for part in parts:
                     variables = part(frame)
                     if variables is None:
                         return None
-                    found += variables
-                return tuple(found)
+                    indexes += variables
+                return tuple(indexes)
 
             return together
         if not isinstance(node, Apply) or node.args:
@@ -334,10 +334,10 @@ class Actions(Names):
                 if entity.scope.parameters or entity.name in self._trail:
                     return lambda frame: None
                 self._trail.append(entity.name)
-                place = Env(entity.scope, env.layout)
-                found = self.variables_of(entity.body, place)
+                inner = Env(entity.scope, env.layout)
+                variables = self.variables_of(entity.body, inner)
                 self._trail.pop()
-                return found
+                return variables
             case _:
                 return lambda frame: None
 
@@ -429,7 +429,7 @@ class Actions(Names):
         machine = self.machine
         acts: list[Act] = []
 
-        def found() -> None:
+        def set_found() -> None:
             raise Undone
 
         def run(frame: Frame) -> bool:
@@ -440,7 +440,7 @@ class Actions(Names):
             machine.following[:] = [None] * len(following)
             machine.missing = len(following)
             try:
-                acts[0](frame, found)
+                acts[0](frame, set_found)
             except Undone:
                 return True
             finally:

@@ -38,11 +38,11 @@ _TRIVIAL = (tree.Number, tree.String, tree.Truth)
 _CONDITIONS = (tree.Junction, tree.Quantified, tree.Truth, tree.Boxed)
 
 
-def not_supported(what: str, span: Span, level: int = 0) -> Code:
+def not_supported(form: str, span: Span, level: int = 0) -> Code:
     """Returns the code of an expression that is refused when it is needed."""
 
     def run(frame: Frame) -> Any:
-        raise mistake("F657", span, f"{what} not supported")
+        raise mistake("F657", span, f"{form} not supported")
 
     return Code(run, level, UNKNOWN)
 
@@ -95,11 +95,11 @@ class Expressions:
         free = NOTHING.union(*[code.free for code in codes])
         runs = [code.run for code in codes]
         if len(runs) == 1:
-            (one,) = runs
+            (only,) = runs
 
             def unary(frame: Frame) -> Any:
                 try:
-                    return compute(one(frame))
+                    return compute(only(frame))
                 except EvaluationError as error:
                     raise located(error, span) from None
 
@@ -288,20 +288,20 @@ class Expressions:
         free = free.difference(*[binder.slots for binder in binders])
         element, universe, span = code.run, self.universe, node.span
 
-        def collected(frame: Frame, found: list[Value], depth: int) -> None:
+        def collected(frame: Frame, elements: list[Value], depth: int) -> None:
             binder = binders[depth]
             for value in binder.values(frame):
                 binder.bind(frame, value)
                 if depth + 1 < len(binders):
-                    collected(frame, found, depth + 1)
+                    collected(frame, elements, depth + 1)
                 else:
-                    found.append(element(frame))
+                    elements.append(element(frame))
 
         def run(frame: Frame) -> Any:
-            found: list[Value] = []
-            collected(frame, found, 0)
+            elements: list[Value] = []
+            collected(frame, elements, 0)
             try:
-                return universe.set_of(found)
+                return universe.set_of(elements)
             except EvaluationError as error:
                 raise located(error, span) from None
 
@@ -336,22 +336,22 @@ class Expressions:
                 bind(inside, value)
                 return body(inside)
 
-            made = LazyFunction(domain, applied)
+            function = LazyFunction(domain, applied)
             if own >= 0:
-                kept_frame[own] = made
-            return made
+                kept_frame[own] = function
+            return function
 
         def run(frame: Frame) -> Any:
             try:
                 domain = domains[0](frame) if single else Product([d(frame) for d in domains])
                 if own >= 0 or (isinstance(domain, LazySet) and not domain.is_finite(universe)):
                     return lazy(frame, domain)
-                known = universe.domain_of(domain)
+                finite = universe.domain_of(domain)
                 values: list[Value] = []
-                for value in known.elements:
+                for value in finite.elements:
                     bind(frame, value)
                     values.append(body(frame))
-                return known.function(values)
+                return finite.function(values)
             except EvaluationError as error:
                 raise located(error, span) from None
 
@@ -616,15 +616,15 @@ def kept(code: Code) -> Code:
 
 def deferred(env: Env, make: Callable[[], Run]) -> Run:
     """Returns code that is compiled when it is first needed. Its frames may be too short then."""
-    made: Run | None = None
+    compiled: Run | None = None
     layout = env.layout
 
     def run(frame: Frame) -> Any:
-        nonlocal made
-        if made is None:
-            made = make()
+        nonlocal compiled
+        if compiled is None:
+            compiled = make()
         layout.widen(frame)
-        return made(frame)
+        return compiled(frame)
 
     return run
 

@@ -265,9 +265,9 @@ class Names(Expressions):
         if len(node.args) != expected:
             raise self._wrong_count(node.name, expected, len(node.args), node.span)
 
-    def _wrong_count(self, name: str, expected: int, found: int, span: Span) -> Exception:
+    def _wrong_count(self, name: str, expected: int, actual: int, span: Span) -> Exception:
         count = f"{expected} argument{'' if expected == 1 else 's'}" if expected else "no arguments"
-        return mistake("F654", span, f'"{name}" has {count}, but {found or "none"} are given here')
+        return mistake("F654", span, f'"{name}" has {count}, but {actual or "none"} are given here')
 
     def _variable(self, index: int, span: Span, env: Env) -> Code:
         machine = self.machine
@@ -392,11 +392,10 @@ class Names(Expressions):
     ) -> Body:
         """Compiles a definition, once for each use."""
         key = (primed, mode)
-        known = operator.compiled.get(key)
-        if known is None:
-            known = operator.compiled[key] = Body()
-            known.code = make(self.inside(operator, known.layout, primed))
-        body: Body = known
+        body: Body | None = operator.compiled.get(key)
+        if body is None:
+            body = operator.compiled[key] = Body()
+            body.code = make(self.inside(operator, body.layout, primed))
         return body
 
     def inside(self, operator: Operator, layout: Layout, primed: bool) -> Env:
@@ -430,7 +429,7 @@ class Names(Expressions):
             node = Apply(operator.name, (), node.span)
         makers, codes = self.call(operator, node, env, makers, codes)
         body = self.body(
-            operator, env.primed, "value", lambda place: self.expr(operator.body, place)
+            operator, env.primed, "value", lambda inner: self.expr(operator.body, inner)
         )
         level = max((code.level for code in codes), default=0)
         free = NOTHING.union(*[code.free for code in codes])
@@ -519,10 +518,10 @@ class Names(Expressions):
         level, free = (0, UNKNOWN) if code is None else (code.level, code.free)
         if env.primed and level > 1:
             raise mistake("F655", node.span, f'"{node.name}" has primes, and is primed again')
-        place = operator.env
-        assert place is not None
+        inner = operator.env
+        assert inner is not None
         body = (
-            deferred(place, lambda: _run_of(self._let_body(operator, env)))
+            deferred(inner, lambda: _run_of(self._let_body(operator, env)))
             if code is None
             else code.run
         )
@@ -562,8 +561,8 @@ class Names(Expressions):
             return code
         operator.compiled[env.primed] = None
         assert operator.env is not None
-        place = operator.env.prime() if env.primed else operator.env
-        code = operator.compiled[env.primed] = self.expr(operator.body, place)
+        inner = operator.env.prime() if env.primed else operator.env
+        code = operator.compiled[env.primed] = self.expr(operator.body, inner)
         return code
 
 

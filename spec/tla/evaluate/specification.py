@@ -173,20 +173,20 @@ class Specification:
                 self._refuse(span, f'there is no module "{module}"', "F656")
         else:
             scopes = [self.root]
-        found = [scope.names[name] for scope in scopes if name in scope.names]
-        if not found:
+        entities = [scope.names[name] for scope in scopes if name in scope.names]
+        if not entities:
             hint = suggestion(name, scopes[0].names)
             where = f"module {module}" if module else "the module"
             self._refuse(span, f'{where} has no constant or definition "{name}"{hint}', "F656")
-        for entity in found:
+        for entity in entities:
             if isinstance(entity, Variable):
                 self._refuse(span, f'"{name}" is a variable', "F656")
-        return found
+        return entities
 
     def _check_replacement(self, entity: Entity, by: Entity, replaced: Replaced) -> None:
-        wanted, given = _arity(entity), _arity(by)
-        if wanted != given:
-            message = f'"{replaced.name}" has {wanted} arguments, but "{replaced.by}" has {given}'
+        wanted, actual = _arity(entity), _arity(by)
+        if wanted != actual:
+            message = f'"{replaced.name}" has {wanted} arguments, but "{replaced.by}" has {actual}'
             self._refuse(replaced.span, message, "F656")
 
     def _value(self, value: ConfigValue) -> Value:
@@ -239,8 +239,8 @@ class Specification:
         for word in self.config.words(section):
             code, span, layout = self._named(word)
             if code.level > level:
-                what = "states" if level == 1 else "steps"
-                self._refuse(word.span, f'"{word.text}" is not a condition on {what}', "F655")
+                kind = "states" if level == 1 else "steps"
+                self._refuse(word.span, f'"{word.text}" is not a condition on {kind}', "F655")
             yield Condition(word.text, span, code, layout)
 
     def _named(self, word: Word) -> tuple[Code, Span, Layout]:
@@ -277,8 +277,8 @@ class Specification:
             operator = self._operator(spec)
             self._take_apart(operator.body, Env(self.root, self.layout), initial, steps, spec.span)
             if len(steps) != 1:
-                found = "no" if not steps else "more than one"
-                message = f'"{spec.text}" has {found} next-state relation, as in [][Next]_vars'
+                count = "no" if not steps else "more than one"
+                message = f'"{spec.text}" has {count} next-state relation, as in [][Next]_vars'
                 self._refuse(spec.span, message, "F656")
             self.initial = self._initial(initial)
             self.next = self.compiler.steps(steps[0].node, steps[0].env, False)
@@ -292,9 +292,9 @@ class Specification:
                     )
             return
         if init is None or next_ is None:
-            given = init or next_
-            assert given is not None
-            self._refuse(given.span, "INIT and NEXT belong together", "F656")
+            alone = init or next_
+            assert alone is not None
+            self._refuse(alone.span, "INIT and NEXT belong together", "F656")
         env = Env(self.root, self.layout)
         self.initial = self._initial([Place(Apply(self._operator(init).name, (), init.span), env)])
         node = Apply(self._operator(next_).name, (), next_.span)
@@ -402,7 +402,7 @@ class Specification:
         """
         machine, count = self.machine, len(self.variables)
         initial = state is None
-        found: list[tuple[int, Any, tuple[Any, ...]]] = []
+        steps: list[tuple[int, Any, tuple[Any, ...]]] = []
         target = machine.current if initial else machine.following
         machine.current[:] = [None] * count if state is None else state
         machine.following[:] = [None] * count
@@ -419,18 +419,18 @@ class Specification:
                 verb = "has" if len(names) == 1 else "have"
                 where = "in an initial state" if initial else "at the end of this action"
                 raise Located(f"{primed} {verb} no value {where}", self._where(machine.action[0]))
-            found.append((machine.action[0], machine.action[1], tuple(target)))
+            steps.append((machine.action[0], machine.action[1], tuple(target)))
 
         try:
             act([None] * self.layout.size, complete)
         except EvaluationError as error:
-            return found, located(error, self._where(machine.action[0]))
+            return steps, located(error, self._where(machine.action[0]))
         except RecursionError:
             message = "the evaluation is nested too deep"
-            return found, Located(message, self._where(machine.action[0]))
+            return steps, Located(message, self._where(machine.action[0]))
         finally:
             machine.settled = True
-        return found, None
+        return steps, None
 
     def _where(self, action: int) -> Span:
         labels = self.compiler.labels

@@ -205,11 +205,11 @@ class Loader:
                 hint = suggestion(name, declared)
                 message = f'module {unit.module} declares no constant or variable "{name}"{hint}'
                 raise Rejected([Problem("F653", span, message)])
-        known = {*scope.names, *(p.name for p in unit.parameters)}
+        names = {*scope.names, *(p.name for p in unit.parameters)}
         for name in declared:
             if name in substituted:
                 expr = substituted[name][0]
-            elif name in known:
+            elif name in names:
                 expr = tree.Apply(name, (), unit.span)
             else:
                 message = f'the instance of {unit.module} needs a value for "{name}"'

@@ -149,21 +149,21 @@ class Scope:
 
     def declare(self, name: str, entity: Entity, span: Span, *, local: bool = False) -> None:
         """Adds a name. Raises `Rejected` if it has another meaning."""
-        known = self.names.get(name)
-        if known is not None and known is not entity and not _same(known, entity):
-            notes = ((known.span, "it is declared here as well"),) if known.span else ()
+        earlier = self.names.get(name)
+        if earlier is not None and earlier is not entity and not _same(earlier, entity):
+            notes = ((earlier.span, "it is declared here as well"),) if earlier.span else ()
             message = f'"{name}" has a meaning already'
-            if known.home and known.home != self.name:
-                message = f"{message}, in module {known.home}"
+            if earlier.home and earlier.home != self.name:
+                message = f"{message}, in module {earlier.home}"
             raise Rejected([Problem("F652", span, message, notes)])
         self.names[name] = entity
         if local:
             self.local.add(name)
 
 
-def _same(one: Entity, other: Entity) -> bool:
+def _same(first: Entity, second: Entity) -> bool:
     """Returns whether two entities come from the same text, as SANY allows."""
-    return one.home == other.home and type(one) is type(other) and one.span == other.span
+    return first.home == second.home and type(first) is type(second) and first.span == second.span
 
 
 _HOMES = {

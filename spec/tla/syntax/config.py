@@ -172,9 +172,9 @@ class _Parser:
                 config.deadlock = value.text == "TRUE"
             else:
                 words = self._words(section)
-                known = config.sections.setdefault(section, [])
-                known += words
-                if section in _SINGLE and len(known) != 1:
+                section_words = config.sections.setdefault(section, [])
+                section_words += words
+                if section in _SINGLE and len(section_words) != 1:
                     self._fail(words[-1].span if words else token.span, f"{section} has one name")
         return config
 

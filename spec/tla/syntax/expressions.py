@@ -63,10 +63,10 @@ class Expressions(Reader):
 
     def _tighter(self, left: tuple[str, Fixity], token: Token, fixity: Fixity) -> bool:
         """Returns whether an operator takes the operand between it and ``left``."""
-        sign, known = left
-        if fixity.low > known.high:
+        sign, before = left
+        if fixity.low > before.high:
             return True
-        if fixity.high < known.low:
+        if fixity.high < before.low:
             return False
         if not (sign == SYNONYMS.get(token.text, token.text) and fixity.left):
             self.conflict(sign, token)

@@ -64,10 +64,10 @@ class Reader:
             self.fail(f'"{text}" is expected here{where}')
         return self.next()
 
-    def name(self, what: str = "a name") -> Token:
+    def name(self, expected: str = "a name") -> Token:
         """Reads an identifier."""
         if self.peek().kind != "name" or self.peek().text in RESERVED:
-            self.fail(f"{what} is expected here")
+            self.fail(f"{expected} is expected here")
         return self.next()
 
     @property
@@ -81,10 +81,10 @@ class Reader:
 
     def words(self) -> tuple[str, ...]:
         """Returns the identifiers and strings, by their first appearance."""
-        found = {
+        positions = {
             token.text.strip('"'): None for token in self.tokens if token.kind in ("name", "string")
         }
-        return tuple(found)
+        return tuple(positions)
 
     # ------------------------------------------------------------ errors
 
@@ -94,8 +94,8 @@ class Reader:
         if token.kind == "end":
             at = self.last_end
             raise refused(self.source, max(at - 1, 0), at, f"the module ends here: {message}")
-        found = "" if token.text in message else f', not "{token.text}"'
-        raise refused(self.source, token.start, token.end, message + found, *notes)
+        ending = "" if token.text in message else f', not "{token.text}"'
+        raise refused(self.source, token.start, token.end, message + ending, *notes)
 
     def conflict(self, left: str, right: Token) -> NoReturn:
         """Refuses two operators that need parentheses."""

@@ -304,6 +304,6 @@ def expression_of(source: Source) -> Expr:
     return result
 
 
-def unsupported(span: Span | None, what: str, *notes: str) -> Rejected:
+def unsupported(span: Span | None, message: str, *notes: str) -> Rejected:
     """Returns the error for a part of TLA+ that is not supported."""
-    return Rejected([Problem("F657", span, what, tuple((None, note) for note in notes))])
+    return Rejected([Problem("F657", span, message, tuple((None, note) for note in notes))])
