@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from fencepost.checker.evaluator.model import TlaModel
 from fencepost.spec.core.types import State
@@ -47,7 +47,8 @@ class TlaRunner(Runner):
     def _successors(self, state: State | None, named: bool = False) -> Iterator[Successor]:
         before = None if state is None else self.tla.values(state)
         steps, error = self.specification.states_after(before)
-        number, machine = self.tla.table.number, self.specification.machine
+        number: Callable[[Value], int] = self.tla.table.number
+        machine = self.specification.machine
         for action, frame, values in steps:
             after = tuple(map(number, values))
             if before is None:

@@ -27,7 +27,6 @@ from fencepost.spec.tla.values.kinds import (
     FALSE,
     TRUE,
     EvaluationError,
-    Function,
     LazyFunction,
     LazySet,
     Value,
@@ -367,9 +366,11 @@ class Expressions:
 
     def _field(self, node: Any, env: Env) -> Code:
         apply, field = self.universe.apply, node.field
-        return self.computed(
-            node.span, [self.expr(node.record, env)], lambda record: apply(record, field)
-        )
+
+        def selected(record: Any) -> Any:
+            return apply(record, field)
+
+        return self.computed(node.span, [self.expr(node.record, env)], selected)
 
     def _record(self, node: Any, env: Env) -> Code:
         self._check_fields(node)
@@ -439,9 +440,7 @@ class Expressions:
 
     def _tuple(self, node: Any, env: Env) -> Code:
         codes = [self.expr(item, env) for item in node.items]
-        if len(codes) == 1:
-            return self.computed(node.span, codes, lambda value: (value,))
-        return self.computed(node.span, codes, lambda *values: values)
+        return self.computed(node.span, codes, _together)
 
     def _product(self, node: Any, env: Env) -> Code:
         codes = [self.expr(item, env) for item in node.items]
@@ -563,7 +562,7 @@ class Binder:
             frame[slot] = value
 
         def take_apart(frame: Frame, value: Any) -> None:
-            if type(value) is not tuple or len(value) != count or isinstance(value, Function):
+            if value.__class__ is not tuple or len(value) != count:
                 shown = universe.show(value)
                 raise Located(f"a tuple of {count} elements is expected here, not {shown}", span)
             for position, part in zip(self.slots, value, strict=True):
@@ -645,8 +644,12 @@ def _parts(node: Any) -> Any:
             yield from _parts_of(value)
 
 
+def _together(*values: Any) -> tuple[Any, ...]:
+    return values
+
+
 def _parts_of(value: Any) -> Any:
-    if isinstance(value, tuple):
+    if value.__class__ is tuple:
         for item in value:
             yield from _parts_of(item)
     elif hasattr(value, "__dataclass_fields__"):

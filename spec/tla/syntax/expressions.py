@@ -173,7 +173,8 @@ class Expressions(Reader):
             self.fail("an expression is expected here")
         if self.sees("::", ahead=1):
             # A label names a part of a formula for proofs.
-            self.next(), self.next()
+            self.next()
+            self.next()
             return self.expression()
         return self.named()
 
