@@ -31,7 +31,7 @@ OURS = frozenset(
     Wrap Product Ordered Repeated Total Least Within Defined Evaluated Position value range dividend
     divisor number half left right bits elements Before least first other index bag amounts
     domain below member BagOf After Joined parts count Range TimesIn InsertAt RemoveAt
-    SumOfSequence SumOfSet SumOfBag BagOfImages Image HasOne First Test
+    SumOfSequence SumOfSet SumOfBag BagOfImages Image HasOne First Test Folded start after
     """.split()  # noqa: SIM905
 )
 """Names that the module defines and binds, in addition to those of the spec."""
