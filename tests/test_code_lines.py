@@ -43,7 +43,7 @@ ROWS: dict[str, int] = {
     "spec/text": 400,
     "tests": 800,
     "tests/bench": 1_100,
-    "tests/checker": 21_150,
+    "tests/checker": 21_300,
     "tests/docs": 550,
     "tests/live": 900,
     "tests/models": 1_650,

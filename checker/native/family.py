@@ -21,6 +21,7 @@ from fencepost.checker.search.account import VERDICTS, Account
 from fencepost.checker.search.interrupts import Interrupts
 from fencepost.checker.search.levels import LevelSearch
 from fencepost.checker.search.limits import Watch
+from fencepost.spec.core.properties import Rank
 from fencepost.spec.core.types import State
 from fencepost.spec.semantics.stepper import Runner
 
@@ -79,7 +80,8 @@ def _first(account: Account, limit: Limit | None) -> Outcome:
     if not problems:
         return outcome
     first, counted = problems[0], outcome.statistics
-    finding = Finding(VERDICTS[first.rank], first.number, first.depth, None)
+    named = first.number if first.rank in (Rank.INVARIANT, Rank.STEP_INVARIANT) else None
+    finding = Finding(VERDICTS[first.rank], named, first.depth, None)
     # A failing step belongs to the next level, which has no states yet.
     depth = max(counted.depth, first.depth)
     levels = (*counted.levels, *[0] * (depth - counted.depth))

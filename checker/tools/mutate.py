@@ -180,7 +180,8 @@ def attempt(work: Campaign, mutant: Mutant) -> Trial | None:
     ) -> Trial:
         seconds = time.monotonic() - began
         survived = fate in (Fate.SURVIVED, Fate.EQUIVALENT)
-        alike = survived and not otherwise
+        counted = all(result.outcome.statistics.counted for result in ran)
+        alike = survived and not otherwise and counted
         others = tuple(result.job.title for result in otherwise) if survived else ()
         runs = len(ran)
         return Trial(mutant, fate, check, finding, alike, runs, seconds, parting, hidden, others)
@@ -243,14 +244,16 @@ def _compared(
     between the graphs.
 
     The checks in ``otherwise`` have different counts on the mutant. If there are any, only their
-    graphs are compared.
+    graphs are compared. A model with a symbolic constant has many graphs, which are not compared.
     """
-    small = [result for result in ran if result.outcome.statistics.generated <= most]
+    small = [result for result in ran if _has_small_graph(result, most)]
     equivalent = not otherwise and len(small) == len(ran)
     # A search that stops at a problem says nothing about the remaining states.
     complete = (Verdict.OK, Verdict.INCONCLUSIVE)
     whole = [result for result in small if result.outcome.verdict in complete]
     for before in otherwise or whole:
+        if before.job.model.symbols:
+            continue
         job = _made(program, before)
         if job is None:
             return Fate.REFUSED, None
@@ -263,6 +266,10 @@ def _compared(
     return Fate.EQUIVALENT if equivalent and whole else Fate.SURVIVED, None
 
 
+def _has_small_graph(result: CheckResult, most: int) -> bool:
+    return not result.job.model.symbols and result.outcome.statistics.generated <= most
+
+
 def _hidden(program: Program, apart: Sequence[CheckResult], most: int) -> tuple[str, ...] | None:
     """Returns the parts of the state that must be hidden to make all graphs of these checks
     bisimilar. Returns None if there are no such parts.
@@ -271,7 +278,7 @@ def _hidden(program: Program, apart: Sequence[CheckResult], most: int) -> tuple[
     # Small graphs come first, because most changes make a difference in each graph.
     for before in sorted(apart, key=lambda result: result.outcome.statistics.generated):
         job = _made(program, before)
-        if job is None or before.outcome.statistics.generated > most:
+        if job is None or not _has_small_graph(before, most):
             return None
         if _owed(job.model) != _owed(before.job.model):
             return None

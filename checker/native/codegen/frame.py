@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from fencepost.checker.native.codegen.collections import Collections
+from fencepost.checker.native.codegen.context_words import Word
 from fencepost.checker.native.codegen.emitter import LLVM, Emitter, word
 from fencepost.checker.native.codegen.values import V, Val
 from fencepost.spec.core import ir
@@ -99,3 +100,9 @@ class Odometer:
         self.scratch = scratch
         e.store(word(0), self.position)
         e.store(word(0), self.depth)
+
+
+def set_marks(e: Emitter, context: LLVM, index: int, bits: LLVM) -> None:
+    """Sets the coverage marks ``bits`` in one word."""
+    address = e.index(e.pointer(context, Word.MARKS), index)
+    e.store(e.either(e.load(address), bits), address)

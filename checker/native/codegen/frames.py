@@ -17,7 +17,7 @@ from fencepost.checker.native.codegen.context_words import MAX_SEEN, Slots, Word
 from fencepost.checker.native.codegen.domain import NativeDomain
 from fencepost.checker.native.codegen.emitter import LLVM, Emitter, flag, word
 from fencepost.checker.native.codegen.flow import when
-from fencepost.checker.native.codegen.frame import Frame, Odometer
+from fencepost.checker.native.codegen.frame import Frame, Odometer, set_marks
 from fencepost.checker.native.codegen.packed import watched
 from fencepost.checker.native.codegen.values import V, Val
 from fencepost.checker.request import Unsupported
@@ -63,12 +63,6 @@ def leave_if_stopped(e: Emitter, context: LLVM, result: LLVM) -> None:
     """
     with when(e, e.as_flag(watched(e, e.index(context, Word.STOP))), rare=True):
         e.ret(result)
-
-
-def set_marks(e: Emitter, context: LLVM, index: int, bits: LLVM) -> None:
-    """Sets the coverage marks ``bits`` in one word."""
-    address = e.index(e.pointer(context, Word.MARKS), index)
-    e.store(e.either(e.load(address), bits), address)
 
 
 def call_see(

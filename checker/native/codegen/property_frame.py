@@ -7,13 +7,12 @@ from functools import partial
 
 from fencepost.checker.native.codegen.collections import Collections
 from fencepost.checker.native.codegen.emitter import LLVM, NULL, Emitter, flag, known, word
-from fencepost.checker.native.codegen.frame import Frame
+from fencepost.checker.native.codegen.frame import Frame, set_marks
 from fencepost.checker.native.codegen.frames import (
     Generation,
     call_see,
     leave_if_stopped,
     probed,
-    set_marks,
 )
 from fencepost.checker.native.codegen.receiving import Receiving
 from fencepost.checker.native.codegen.values import Val

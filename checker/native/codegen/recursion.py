@@ -16,7 +16,7 @@ from fencepost.checker.native.codegen.collections import Collections
 from fencepost.checker.native.codegen.context_words import Word
 from fencepost.checker.native.codegen.emitter import I1, I64, LLVM, PTR, Emitter, word
 from fencepost.checker.native.codegen.flow import when
-from fencepost.checker.native.codegen.frame import Frame
+from fencepost.checker.native.codegen.frame import Frame, set_marks
 from fencepost.checker.native.codegen.packed import watched
 from fencepost.checker.native.codegen.values import Val
 from fencepost.checker.request import Unsupported
@@ -63,6 +63,9 @@ class RecursionFrame(Frame):
 
     def fail(self, site: int, assertion: bool) -> None:
         self.e.ret(word(FIRST_SITE + site))
+
+    def witness(self, mark: int) -> None:
+        set_marks(self.e, self.context, mark // 64, word(1 << mark % 64))
 
     def observe(self, number: int, values: Sequence[LLVM]) -> None:
         raise Unsupported("it does not observe the values of a recursive definition")

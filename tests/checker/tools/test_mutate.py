@@ -433,3 +433,50 @@ check c:
     alike = {m["change"]: m["same_counts"] for m in mutants}
     assert alike["never take the branch `if owner == none`"]
     assert not alike["remove `owner = n`"]
+
+
+def test_recursive_definitions_are_mutated(folder: Path) -> None:
+    """A mark inside a recursion is set from the function that computes it."""
+    spec = """\
+var x: 0..4 = 0
+def even(n: 0..4): bool at most 5 = n == 0 or odd(n - 1)
+def odd(n: 0..4): bool at most 5 = n != 0 and even(n - 1)
+def spare(n: 0..4): bool at most 5 = n > 4 and (n > 5 or spare(0))
+action up:
+    require x < 4 and even(x) and not spare(x)
+    x += 2
+invariant Even: even(x)
+terminal: x == 4
+check c:
+    expect ok
+"""
+    (folder / "gate.fence").write_text(spec, encoding="utf-8")
+    results = fates(folder, engine="local")
+    assert results == fates(folder)
+    assert results["drop `n == 0` from `n == 0 or odd(n - 1)`"][0] == "killed"
+    assert results["`>` becomes `>=` in `n > 4`"][0] == "idle"
+    assert results["`>` becomes `>=` in `n > 5`"][0] == "idle"
+
+
+@pytest.mark.parametrize("engine", ["interpreter", "local", "induction"])
+def test_graphs_of_a_symbolic_constant_are_not_compared(folder: Path, engine: str) -> None:
+    spec = """\
+enum Mood: calm, busy
+const M: Mood = any
+var x: 0..2 = 0
+var m: Mood = calm
+action up:
+    require x < 2
+    x += 1
+    m = M
+invariant Calm: m == M or x == 0
+terminal: x == 2
+check c:
+    expect ok
+"""
+    (folder / "gate.fence").write_text(spec, encoding="utf-8")
+    ran = mutated(folder, "--format", "json", engine=engine)
+    mutants = {m["change"]: m for m in json.loads(ran.stdout)["mutants"]}
+    survivor = mutants["remove `x += 1`"]
+    assert (survivor["fate"], survivor["parting"]) == ("survived", None)
+    assert not survivor["same_counts"]
