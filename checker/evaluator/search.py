@@ -61,11 +61,13 @@ def _searched(request: Request, model: TlaModel) -> Outcome:
         return broken
     if model.specification.initial is None:
         note = "The module has no behaviour; its assumptions hold."
-        return replace(without_states(model, Verdict.OK, account.elapsed), notes=(note,))
+        notes = (note, *model.specification.notes)
+        return replace(without_states(model, Verdict.OK, account.elapsed), notes=notes)
     watch = Watch(request, account, Interrupts())
     runner = TlaRunner(model)
     states = ValueStates(watch, runner, None, TlaVisitor)
-    return LevelSearch(watch, states, runner=lambda: runner).run()
+    outcome = LevelSearch(watch, states, runner=lambda: runner).run()
+    return replace(outcome, notes=(*outcome.notes, *model.specification.notes))
 
 
 def _assumptions(model: TlaModel, account: Account) -> Outcome | None:

@@ -25,14 +25,11 @@ from fencepost.spec.tla.evaluate.machine import (
     Undone,
     located,
 )
-from fencepost.spec.tla.evaluate.names import Names
-from fencepost.spec.tla.modules.scopes import Operator, Substituted, Variable
+from fencepost.spec.tla.evaluate.names import Names, Target
+from fencepost.spec.tla.modules.scopes import Operator, Part, Substituted, Variable
 from fencepost.spec.tla.syntax import tree
 from fencepost.spec.tla.syntax.tree import Apply, Expr
 from fencepost.spec.tla.values.kinds import EvaluationError, Value
-
-Target = Callable[[Frame], int | None]
-"""Returns the variable that the left side of an equation assigns, or None."""
 
 
 class Actions(Names):
@@ -115,6 +112,8 @@ class Actions(Names):
                     parts = [self._act(part, env, initial, False) for part in (action, differs)]
                     return _chain(parts)
                 return _either([self._act(part, env, initial, outer) for part in (action, same)])
+            case tree.Labelled(body=body):
+                return self._split(body, env, initial, outer)
             case Apply():
                 return self._apply_act(node, env, initial, outer)
             case _:
@@ -153,7 +152,7 @@ class Actions(Names):
         args = node.args
         match node.name, len(args):
             case (("=" | "\\in"), 2) if not node.path:
-                target = self._target(args[0], env, initial)
+                target = self.target(args[0], env, initial)
                 if target is None:
                     return None
                 if node.name == "=":
@@ -200,8 +199,8 @@ class Actions(Names):
             return self._act(entity.expr, env.outside(entity.outer), initial, outer)
         if not isinstance(entity, Operator):
             return None
-        if node.name.isdigit():
-            node = Apply(entity.name, (), node.span)
+        if isinstance(entity, Part):
+            node = Apply(entity.name, entity.args, node.span)
         makers, codes = self.call(entity, node, env, makers, codes)
         machine, operator = self.machine, entity
         mode = "initial" if initial else "steps" if outer else "action"
@@ -263,36 +262,56 @@ class Actions(Names):
 
     # ------------------------------------------------------------ assignments
 
-    def _target(self, node: Expr, env: Env, initial: bool) -> Target | None:
-        """Returns how to find the variable that an equation assigns."""
-        if not initial:
-            if not (isinstance(node, Apply) and node.name == "'" and not node.path):
-                return None
-            node = node.args[0]
-        return self._variable_in(node, env)
-
-    def _variable_in(self, node: Expr, env: Env) -> Target | None:
-        if not isinstance(node, Apply) or node.args:
+    def target(self, node: Expr, env: Env, initial: bool) -> Target | None:
+        """Returns how to find the variable that an equation assigns: ``x``, ``x'`` in a step, or a
+        name of one of these.
+        """
+        if not isinstance(node, Apply):
             return None
+        if node.args:
+            is_prime = node.name == "'" and not node.path and not initial
+            return self.target(node.args[0], env, True) if is_prime else None
         local = None if node.path else env.locals.get(node.name)
         if isinstance(local, Local):
             slot = local.slot
 
             def passed(frame: Frame) -> int | None:
                 value = frame[slot]
-                variables = value.source.variables(value.frame) if type(value) is Lazy else None
+                if type(value) is not Lazy:
+                    return None
+                if not initial:
+                    target = value.source.target
+                    return None if target is None else target(value.frame)
+                variables = value.source.variables(value.frame)
                 return variables[0] if variables is not None and len(variables) == 1 else None
 
             return passed if local.kind == "lazy" else None
-        if local is not None:
+        if isinstance(local, LetOperator) and not local.parameters and local.env is not None:
+            return self.target(local.body, local.env, initial)
+        if local is not None or node.name in ("BOOLEAN", "STRING"):
             return None
         entity = self.meaning(node, env)[0]
-        if isinstance(entity, Variable):
-            index = entity.index
-            return lambda frame: index
-        if isinstance(entity, Substituted):
-            return self._variable_in(entity.expr, env.outside(entity.outer))
-        return None
+        match entity:
+            case Variable(index=index) if initial:
+                return lambda frame: index
+            case Substituted():
+                return self.target(entity.expr, env.outside(entity.outer), initial)
+            case Operator(parameters=()) if isinstance(entity.body, Apply):
+                target: Target | None = self._within(
+                    entity, env, lambda inner: self.target(entity.body, inner, initial)
+                )
+                return target
+            case _:
+                return None
+
+    def _within(self, operator: Operator, env: Env, make: Callable[[Env], Any]) -> Any:
+        """Returns what ``make`` finds inside a definition, or None in a recursive one."""
+        if operator.scope.parameters or operator.name in self._trail:
+            return None
+        self._trail.append(operator.name)
+        result = make(Env(operator.scope, env.layout))
+        self._trail.pop()
+        return result
 
     def variables_of(self, node: Expr, env: Env) -> Callable[[Frame], tuple[int, ...] | None]:
         """Returns how to find the variables in a tuple of variables, or in a name of one."""
@@ -331,13 +350,10 @@ class Actions(Names):
             case Substituted():
                 return self.variables_of(entity.expr, env.outside(entity.outer))
             case Operator(parameters=()) if isinstance(entity.body, Apply | tree.Tuple):
-                if entity.scope.parameters or entity.name in self._trail:
-                    return lambda frame: None
-                self._trail.append(entity.name)
-                inner = Env(entity.scope, env.layout)
-                variables = self.variables_of(entity.body, inner)
-                self._trail.pop()
-                return variables
+                variables: Callable[[Frame], tuple[int, ...] | None] | None = self._within(
+                    entity, env, lambda inner: self.variables_of(entity.body, inner)
+                )
+                return variables or (lambda frame: None)
             case _:
                 return lambda frame: None
 

@@ -88,6 +88,9 @@ class Expressions:
     def named_condition(self, node: Expr, env: Env) -> Code | None:
         raise NotImplementedError
 
+    def instance(self, unit: tree.Instance, env: Env) -> Any:
+        raise NotImplementedError
+
     def computed(self, span: Span, codes: Sequence[Code], compute: Callable[..., Any]) -> Code:
         """Compiles an operation on the values of expressions. An error gets the place ``span``."""
         level = max((code.level for code in codes), default=0)
@@ -485,8 +488,11 @@ class Expressions:
         for unit in node.units:
             if isinstance(unit, tree.Recursive):
                 continue
-            if not isinstance(unit, tree.Definition):
-                raise mistake("F657", unit.span, "INSTANCE in a LET is not supported")
+            if isinstance(unit, tree.Instance):
+                names[unit.name] = self.instance(unit, inner)
+                inner = env.having(names)
+                continue
+            assert isinstance(unit, tree.Definition), unit
             if unit.name in env.locals and unit.name not in names:
                 raise mistake("F652", unit.span, f'"{unit.name}" has a meaning already')
             parameters = {
@@ -531,11 +537,13 @@ class Expressions:
         tree.Record: _record, tree.RecordSet: _record_set, tree.Except: _except, tree.At: _at,
         tree.Tuple: _tuple, tree.Product: _product, tree.SetOf: _set, tree.Let: _let,
         tree.Lambda: _lambda, tree.Fair: _fair,
+        tree.Labelled: lambda self, node, env: self.expr(node.body, env),
         Apply: lambda self, node, env: self.named(node, env),
     }  # fmt: skip
     _CONDITION_FORMS: dict[type, Callable[[Any, Any, Env], Code | None]] = {  # noqa: RUF012
         tree.Truth: _truth, tree.Junction: _junction, tree.Quantified: _quantified,
         tree.If: _if_condition, tree.Let: _let_condition, tree.Boxed: _boxed,
+        tree.Labelled: lambda self, node, env: self.cond(node.body, env),
         Apply: lambda self, node, env: self.named_condition(node, env),
     }  # fmt: skip
 

@@ -7,7 +7,7 @@ from typing import Any, Final, NoReturn, TypeAlias
 
 from fencepost.spec.text.problem import Problem, Rejected
 from fencepost.spec.text.source import Span
-from fencepost.spec.tla.modules.scopes import Scope
+from fencepost.spec.tla.modules.scopes import Named, Scope
 from fencepost.spec.tla.syntax.tree import Expr
 from fencepost.spec.tla.values.kinds import FALSE, TRUE, EvaluationError, Value
 from fencepost.spec.tla.values.universe import Universe
@@ -22,6 +22,8 @@ Act: TypeAlias = Callable[[Frame, Callable[[], None]], None]
 NOTHING: Final[frozenset[int]] = frozenset()
 UNKNOWN: Final = frozenset({-1})
 """The free slots of code that is not compiled yet."""
+EFFECT: Final = frozenset({-2})
+"""The free slots of an expression that is evaluated at each use, though it may be constant."""
 
 
 class Located(EvaluationError):
@@ -133,14 +135,27 @@ class LetOperator:
         self.compiled: dict[object, Any] = {}
 
 
+class LetInstance:
+    """An instance in a LET. The local names that its substitutions may use are its first
+    parameters; ``args`` are these names.
+    """
+
+    __slots__ = ("args", "named")
+
+    def __init__(self, named: Named, args: Sequence[Expr]) -> None:
+        self.named = named
+        self.args = tuple(args)
+
+
 class Argument:
     """The code of an argument of an operator.
 
     ``primed`` computes it in the next state. ``variables`` returns the positions of the variables
-    that it consists of, or None if it has another form. ``act`` takes it as an action.
+    that it consists of, or None if it has another form. ``target`` returns the variable if it is
+    ``x'``, else None. ``act`` takes it as an action.
     """
 
-    __slots__ = ("act", "level", "machine", "primed", "run", "variables")
+    __slots__ = ("act", "level", "machine", "primed", "run", "target", "variables")
 
     def __init__(
         self,
@@ -149,6 +164,7 @@ class Argument:
         level: int,
         primed: Run,
         variables: Callable[[Frame], tuple[int, ...] | None],
+        target: Callable[[Frame], int | None] | None,
         act: Act,
     ) -> None:
         self.machine = machine
@@ -156,6 +172,7 @@ class Argument:
         self.level = level
         self.primed = primed
         self.variables = variables
+        self.target = target
         self.act = act
 
 

@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from fencepost.spec.records import replace
+from fencepost.spec.text.problem import Rejected
 from fencepost.spec.text.source import Span
 from fencepost.spec.tla.evaluate.expressions import Expressions, deferred, kept, not_supported
 from fencepost.spec.tla.evaluate.machine import (
+    EFFECT,
     NOTHING,
     UNKNOWN,
     Act,
@@ -17,6 +20,7 @@ from fencepost.spec.tla.evaluate.machine import (
     Frame,
     Layout,
     Lazy,
+    LetInstance,
     LetOperator,
     Local,
     OperatorValue,
@@ -33,18 +37,23 @@ from fencepost.spec.tla.modules.scopes import (
     Given,
     Named,
     Operator,
+    Part,
     Scope,
     Substituted,
     Variable,
 )
 from fencepost.spec.tla.standard.tlc import CHANGING
 from fencepost.spec.tla.syntax import tree
-from fencepost.spec.tla.syntax.tree import Apply, Expr
+from fencepost.spec.tla.syntax.tree import Apply, Expr, operands
 from fencepost.spec.tla.values.kinds import EvaluationError
 from fencepost.spec.tla.values.lazy_sets import BOOLEAN, STRING, PowerSet
 
 Maker = Callable[[Frame], Any]
 """Makes what a slot of a parameter holds."""
+
+
+Target = Callable[[Frame], int | None]
+"""Returns the variable that the left side of an equation assigns, or None."""
 
 
 class Body:
@@ -65,6 +74,9 @@ class Names(Expressions):
 
     def enabled(self, node: Expr, env: Env) -> Code:
         raise NotImplementedError
+
+    instantiated: Callable[[tree.Instance, Scope], Scope]
+    """Returns the scope of an instance."""
 
     # ------------------------------------------------------------ operators of the language
 
@@ -194,6 +206,8 @@ class Names(Expressions):
             case Given(value=value):
                 self.check_count(node, 0)
                 return Code(lambda frame: value)
+            case Substituted(expr=Apply(name=name)) if node.args:
+                return self._local(env.outside(entity.outer).locals[name], node, env)
             case Substituted():
                 return self.expr(self.substituted(entity, node), env.outside(entity.outer))
             case Operator():
@@ -216,49 +230,68 @@ class Names(Expressions):
     def meaning(self, node: Any, env: Env) -> tuple[Entity, list[Maker], list[Code]]:
         """Returns the meaning of a name, and the arguments of the instances on the path to it."""
         scope: Scope = env.scope
-        makers: list[Maker] = []
-        codes: list[Code] = []
-        for local in env.base.values():
-            makers.append(_reader(local.slot))
-            codes.append(Code(_reader(local.slot), 0, frozenset({local.slot})))
-        for call in node.path:
-            named = scope.find(call.name, node.span)
+        makers, codes = _base(env)
+        for number, call in enumerate(node.path):
+            local, args = env.locals.get(call.name) if not number else None, call.args
+            if isinstance(local, LetInstance):
+                named: Entity = local.named
+                args = (*local.args, *args)
+            else:
+                named = scope.find(call.name, node.span)
+            if isinstance(named, Operator):
+                selectors = (*node.path[number + 1 :], tree.Call(node.name, node.args))
+                return part(named, call.args, selectors, node.span), makers, codes
             if not isinstance(named, Named):
-                if isinstance(named, Operator) and node.name.isdigit():
-                    return self._part(named, node), makers, codes
                 raise mistake("F653", node.span, f'"{call.name}" is not an instance of a module')
-            if len(call.args) != len(named.parameters):
-                raise self._wrong_count(call.name, len(named.parameters), len(call.args), node.span)
+            if len(args) != len(named.parameters):
+                raise self._wrong_count(call.name, len(named.parameters), len(args), node.span)
             del makers[len(named.scope.parameters) - len(named.parameters) :]
             del codes[len(named.scope.parameters) - len(named.parameters) :]
-            for parameter, arg in zip(named.parameters, call.args, strict=True):
+            for parameter, arg in zip(named.parameters, args, strict=True):
                 maker, code = self.argument(arg, parameter.arity, env)
                 makers.append(maker)
                 codes.append(code)
             scope = named.scope
-        return scope.find(node.name, node.span), makers, codes
+        entity = scope.find(node.name, node.span)
+        if isinstance(entity, Substituted) and node.args:
+            return self._substituted_operator(entity, node, env)
+        return entity, makers, codes
 
-    def _part(self, operator: Operator, node: Any) -> Operator:
-        """Returns a conjunct or disjunct of a definition, as in ``Inv!2``."""
-        body, number = operator.body, int(node.name)
-        if operator.parameters or not isinstance(body, tree.Junction):
-            raise mistake("F657", node.span, "only parts of junctions can be selected")
-        if not 1 <= number <= len(body.items):
-            message = f'"{operator.name}" has {len(body.items)} parts'
-            raise mistake("F653", node.span, message)
-        name = f"{operator.name}!{number}"
-        item = body.items[number - 1]
-        return Operator(name, operator.scope, item.span, (), item)
+    def _substituted_operator(
+        self, entity: Substituted, node: Any, env: Env
+    ) -> tuple[Entity, list[Maker], list[Code]]:
+        """Returns the meaning of a constant of an instance that is an operator."""
+        outside = env.outside(entity.outer)
+        if entity.operator is not None:
+            return entity.operator, *_base(outside)
+        if not isinstance(entity.expr, Apply) or entity.expr.args:
+            raise mistake("F654", node.span, f'"{entity.name}" has no arguments')
+        if not entity.expr.path and entity.expr.name in outside.locals:
+            return entity, *_base(outside)
+        named, makers, codes = self.meaning(entity.expr, outside)
+        if isinstance(named, Substituted):
+            return self._substituted_operator(named, node, outside)
+        return named, makers, codes
+
+    def instance(self, unit: tree.Instance, env: Env) -> LetInstance:
+        """Compiles an instance in a LET."""
+        if not unit.name:
+            raise mistake("F657", unit.span, "an INSTANCE without a name in a LET is not supported")
+        parameters: list[tree.Parameter] = []
+        for name, local in env.locals.items():
+            if name != "@" and name not in env.base and not isinstance(local, LetInstance):
+                arity = local.arity if isinstance(local, Local) else len(local.parameters)
+                parameters.append(tree.Parameter(name, arity, unit.span))
+        args = [Apply(parameter.name, (), unit.span) for parameter in parameters]
+        every = (*parameters, *unit.parameters)
+        scope = self.instantiated(replace(unit, parameters=every), env.scope)
+        return LetInstance(Named(unit.name, env.scope.name, unit.span, every, scope), args)
 
     def substituted(self, entity: Substituted, node: Any) -> Expr:
-        """Returns the expression for a substituted name, with the arguments of the name."""
-        if not node.args:
-            return entity.expr
-        if isinstance(entity.expr, Apply) and not entity.expr.args:
-            raise mistake(
-                "F657", node.span, "operators as constants of instances are not supported"
-            )
-        raise mistake("F654", node.span, f'"{entity.name}" has no arguments')
+        """Returns the expression for a substituted name without arguments."""
+        if isinstance(entity.expr, tree.Lambda):
+            raise mistake("F654", node.span, f'"{entity.name}" is an operator')
+        return entity.expr
 
     def check_count(self, node: Any, expected: int) -> None:
         """Checks the number of arguments."""
@@ -331,7 +364,7 @@ class Names(Expressions):
             if env.primed or code.level > 1 or (not code.level and not code.free)
             else deferred(env, lambda: self.expr(node, env.prime()).run)
         )
-        variables = self.variables_of(node, env)
+        variables, target = self.variables_of(node, env), self.target(node, env, False)
         acts: dict[bool, Act] = {}
 
         def act(frame: Frame, then: Callable[[], None]) -> None:
@@ -341,10 +374,13 @@ class Names(Expressions):
             env.layout.widen(frame)
             acts[initial](frame, then)
 
-        source = Argument(self.machine, code.run, code.level, primed, variables, act)
+        source = Argument(self.machine, code.run, code.level, primed, variables, target, act)
         return lambda frame: Lazy(source, frame), code
 
     def variables_of(self, node: Expr, env: Env) -> Callable[[Frame], tuple[int, ...] | None]:
+        raise NotImplementedError
+
+    def target(self, node: Expr, env: Env, initial: bool) -> Target | None:
         raise NotImplementedError
 
     def operator_argument(self, node: Expr, arity: int, env: Env) -> tuple[Maker, Code]:
@@ -395,7 +431,11 @@ class Names(Expressions):
         body: Body | None = operator.compiled.get(key)
         if body is None:
             body = operator.compiled[key] = Body()
-            body.code = make(self.inside(operator, body.layout, primed))
+            try:
+                body.code = make(self.inside(operator, body.layout, primed))
+            except Rejected:
+                del operator.compiled[key]
+                raise
         return body
 
     def inside(self, operator: Operator, layout: Layout, primed: bool) -> Env:
@@ -425,8 +465,8 @@ class Names(Expressions):
     def _operator(
         self, operator: Operator, node: Any, env: Env, makers: list[Maker], codes: list[Code]
     ) -> Code:
-        if node.name.isdigit():
-            node = Apply(operator.name, (), node.span)
+        if isinstance(operator, Part):
+            node = Apply(operator.name, operator.args, node.span)
         makers, codes = self.call(operator, node, env, makers, codes)
         body = self.body(
             operator, env.primed, "value", lambda inner: self.expr(operator.body, inner)
@@ -438,6 +478,7 @@ class Names(Expressions):
             free = free | UNKNOWN
         else:
             level = max(level, body.code.level)
+            free = free | (body.code.free & EFFECT)
         if env.primed and body.code is not None and body.code.level > 1:
             raise mistake("F655", node.span, f'"{node.name}" has primes, and is primed again')
         layout = body.layout
@@ -486,7 +527,7 @@ class Names(Expressions):
 
             code = Code(binary, code.level, code.free)
         if entity.name in CHANGING:
-            return Code(code.run, max(1, code.level), code.free)
+            return Code(code.run, code.level, code.free | EFFECT)
         return code
 
     def _arity(self, node: Expr, env: Env) -> int:
@@ -507,6 +548,8 @@ class Names(Expressions):
                 return len(parameters)
             case BuiltIn(arity=arity) | Constant(arity=arity):
                 return arity
+            case Substituted(expr=expr, outer=outer):
+                return self._arity(expr, env.outside(outer))
             case _:
                 return 0
 
@@ -564,6 +607,72 @@ class Names(Expressions):
         inner = operator.env.prime() if env.primed else operator.env
         code = operator.compiled[env.primed] = self.expr(operator.body, inner)
         return code
+
+
+def _base(env: Env) -> tuple[list[Maker], list[Code]]:
+    """Returns the arguments of the instances that lead to a module."""
+    slots = [local.slot for local in env.base.values()]
+    readers: list[Maker] = [_reader(slot) for slot in slots]
+    return readers, [Code(_reader(slot), 0, frozenset({slot})) for slot in slots]
+
+
+def part(whole: Operator, args: Sequence[Expr], selectors: Sequence[tree.Call], span: Span) -> Part:
+    """Returns a part of a definition, as in ``Inv!2!(x)``."""
+    parameters, values, lets = [*whole.parameters], [*args], list[tree.Let]()
+    if len(args) != len(parameters):
+        raise mistake("F654", span, f'"{whole.name}" has {len(parameters)} arguments here')
+    body = whole.body
+    for call in selectors:
+        while isinstance(body, tree.Let | tree.Labelled):
+            if isinstance(body, tree.Let):
+                lets.append(body)
+            body = body.body
+        if call.name == "()":
+            bounds: tuple[tree.Bound, ...] = getattr(body, "bounds", ())
+            names = [name for bound in bounds for name in bound.names]
+            if len(names) != len(call.args):
+                raise mistake("F653", span, f"{len(names)} names are bound in this part")
+            parameters += [tree.Parameter(name, 0, span) for name in names]
+            values += call.args
+            body = _inside(body)
+        elif call.name != ":":
+            operand = _selected(body, call.name, lets)
+            if operand is None:
+                raise mistake("F653", span, f'"{whole.name}" has no part "{call.name}" here')
+            body = operand
+    for let in reversed(lets):
+        body = replace(let, body=body)
+    return Part(whole, parameters, body, values)
+
+
+def _inside(binder: Any) -> Expr:
+    """Returns the expression that the names of a quantifier or function are bound in."""
+    body: Expr = binder.element if isinstance(binder, tree.Image) else binder.body
+    return body
+
+
+def _selected(body: Expr, name: str, lets: list[tree.Let]) -> Expr | None:
+    """Returns the operand with a number, or the formula with a label."""
+    items = operands(body)
+    if name.isdigit() or name in ("<<", ">>"):
+        index = (
+            {"<<": 0, ">>": len(items) - 1}.get(name, -1) if not name.isdigit() else int(name) - 1
+        )
+        return items[index] if 0 <= index < len(items) else None
+    for item in items:
+        if isinstance(item, tree.Labelled):
+            if item.label == name:
+                return item.body
+            continue
+        before = len(lets)
+        if isinstance(item, tree.Let):
+            lets.append(item)
+            item = item.body
+        labelled = _selected(item, name, lets)
+        if labelled is not None:
+            return labelled
+        del lets[before:]
+    return None
 
 
 def _run_of(code: Code | None) -> Run:

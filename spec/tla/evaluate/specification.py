@@ -92,9 +92,12 @@ class Specification:
         for index, variable in enumerate(self.variables):
             variable.index = index
         self.universe = Universe()
+        self.notes: list[str] = []
+        """Remarks about the configuration, for the report."""
         self._rank_names()
         self.machine = Machine(self.universe, [variable.name for variable in self.variables])
         self.compiler = Actions(self.machine)
+        self.compiler.instantiated = loader.instantiated
         self._refuse_sections()
         self._configure()
         self._check_definitions()
@@ -141,7 +144,11 @@ class Specification:
                     value = self._value(assigned.value)
                     entity.override = Given(assigned.name, value, assigned.span)
             except Rejected as rejected:
-                problems += rejected.problems
+                if assigned.name in self.root.names or assigned.module:
+                    problems += rejected.problems
+                else:
+                    # TLC takes no notice of such a line.
+                    self.notes += [problem.message for problem in rejected.problems]
         for replaced in self.config.replaced:
             try:
                 by = self.root.names.get(replaced.by)
@@ -205,7 +212,9 @@ class Specification:
         problems: list[Problem] = []
         for scope in self.loader.instances:
             for entity in [*scope.names.values()]:
-                if isinstance(entity, Operator) and entity.scope is scope:
+                if not isinstance(entity, Operator) or entity.scope is not scope:
+                    continue
+                if entity.name not in scope.theorems:
                     try:
                         self._compiled(entity)
                     except Rejected as rejected:

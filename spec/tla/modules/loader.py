@@ -143,12 +143,20 @@ class Loader:
             extended = self.plain(name, span, scope)
             scope.extended.append(extended)
             scope.modules.update(extended.modules)
-            for other, entity in extended.visible():
-                scope.declare(other, entity, span)
+            self._extend(scope, extended, span)
         for unit in module.units:
             self._unit(unit, scope)
         self._trail.pop()
         return scope
+
+    def _extend(self, scope: Scope, extended: Scope, span: Span) -> None:
+        """Adds the names of an extended module."""
+        for name, entity in extended.visible():
+            scope.declare(name, entity, span)
+        if extended.name in ("FiniteSetsExt", "SequencesExt"):
+            # Since 2026 they extend Functions; modules written before may define a Range.
+            scope.hidden.update(self.plain("Functions", span, None).visible())
+        scope.hidden.update(extended.hidden)
 
     def _unit(self, unit: tree.Unit, scope: Scope) -> None:
         match unit:
@@ -174,6 +182,10 @@ class Loader:
                 if unit.name:
                     operator = Operator(unit.name, scope, unit.span, (), unit.body)
                     scope.declare(unit.name, operator, unit.span)
+            case tree.Theorem():
+                scope.theorems.add(unit.name)
+                operator = Operator(unit.name, scope, unit.span, (), unit.body)
+                scope.declare(unit.name, operator, unit.span)
             case tree.Module():
                 scope.modules[unit.name] = unit
             case tree.Recursive():
@@ -249,13 +261,29 @@ class Loader:
         return inner
 
     def _fill(self, module: tree.Module, inner: Scope) -> None:
+        """Fills the scope of an instance. Each module that it extends has a scope of its own with
+        the same substitutions, which keeps local names apart.
+        """
         for name, span in module.extends:
             nested = inner.modules.get(name)
             if name in STANDARD and nested is None:
-                for other, entity in self.plain(name, span, None).visible():
-                    inner.declare(other, entity, span)
+                extended = self.plain(name, span, None)
             else:
-                self._fill(nested or self._tree(name, span), inner)
+                extended = inner.parts.get(name) or Scope(name, inner.parameters)
+                if name not in inner.parts:
+                    extended.parts = inner.parts
+                    inner.parts[name] = extended
+                    self.instances.append(extended)
+                    extended.names.update(
+                        (other, entity)
+                        for other, entity in inner.names.items()
+                        if isinstance(entity, Substituted)
+                    )
+                    extended.modules.update(inner.modules)
+                    self._fill(nested or self._tree(name, span), extended)
+                inner.extended.append(extended)
+                inner.modules.update(extended.modules)
+            self._extend(inner, extended, span)
         for unit in module.units:
             self._unit(unit, inner)
 

@@ -76,6 +76,20 @@ class Operator(Entity):
         self.compiled: dict[object, Any] = {}
 
 
+class Part(Operator):
+    """A part of a definition. ``args`` are the arguments of the definition, and those of the names
+    that are bound on the way to the part.
+    """
+
+    __slots__ = ("args",)
+
+    def __init__(
+        self, whole: Operator, parameters: Sequence[Parameter], body: Expr, args: Sequence[Expr]
+    ) -> None:
+        super().__init__(whole.name, whole.scope, whole.place, parameters, body)
+        self.args = tuple(args)
+
+
 class BuiltIn(Entity):
     """An operator of a standard module that is not defined in TLA+."""
 
@@ -88,14 +102,20 @@ class BuiltIn(Entity):
 
 
 class Substituted(Entity):
-    """A constant or variable of an instantiated module, and the expression that replaces it."""
+    """A constant or variable of an instantiated module, and the expression that replaces it.
 
-    __slots__ = ("expr", "outer")
+    A constant that is an operator is replaced by the name of one, or by a LAMBDA: ``operator``.
+    """
+
+    __slots__ = ("expr", "operator", "outer")
 
     def __init__(self, name: str, home: str, expr: Expr, outer: Scope) -> None:
         super().__init__(name, home, expr.span)
         self.expr = expr
         self.outer = outer
+        self.operator: Operator | None = None
+        if isinstance(expr, tree.Lambda):
+            self.operator = Operator(name, outer, expr.span, expr.parameters, expr.body)
 
 
 class Named(Entity):
@@ -114,6 +134,7 @@ class Named(Entity):
 class Scope:
     """The names of a module. ``parameters`` are those of the instances that lead to it: each
     operator has them before its own. ``local`` names are not for modules that extend this one.
+    ``theorems`` are names of formulas, which are compiled where they are used.
     """
 
     def __init__(self, name: str, parameters: Sequence[Parameter] = ()) -> None:
@@ -121,14 +142,19 @@ class Scope:
         self.parameters = tuple(parameters)
         self.names: dict[str, Entity] = {}
         self.local: set[str] = set()
+        self.theorems: set[str] = set()
         self.modules: dict[str, tree.Module] = {}
         """The modules that are defined inside this one."""
         self.assumptions: list[tree.Assume] = []
         self.extended: list[Scope] = []
+        self.hidden: dict[str, Entity] = {}
+        """Names that a module may define itself instead."""
+        self.parts: dict[str, Scope] = {}
+        """The modules that an instance extends, shared by all of these."""
 
     def find(self, name: str, span: Span) -> Entity:
         """Returns the meaning of a name. Raises `Rejected`."""
-        entity = self.names.get(name)
+        entity = self.names.get(name) or self.hidden.get(name)
         if entity is None:
             raise self.unknown(name, span, self.names)
         return entity.meaning

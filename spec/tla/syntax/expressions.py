@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from fencepost.spec.text.problem import Problem, Rejected
+from fencepost.spec.records import replace
+from fencepost.spec.text.problem import Rejected
 from fencepost.spec.text.source import Span
 from fencepost.spec.tla.syntax import tree
 from fencepost.spec.tla.syntax.lexer import Token
@@ -20,6 +21,8 @@ from fencepost.spec.tla.syntax.reader import RESERVED, Reader
 from fencepost.spec.tla.syntax.tree import Apply, Bound, Expr
 
 JUNCTIONS = ("/\\", "\\/", "\\land", "\\lor")
+SELECTORS = (":", "<<", ">>")
+"""Words that select a part of a definition, besides numbers and arguments: ``Def!:``."""
 _APPLICATION = Fixity(16, 16, True)
 
 
@@ -172,18 +175,19 @@ class Expressions(Reader):
         if token.text in RESERVED:
             self.fail("an expression is expected here")
         if self.sees("::", ahead=1):
-            # A label names a part of a formula for proofs.
             self.next()
             self.next()
-            return self.expression()
+            return tree.Labelled(token.text, self.expression(), self.span(token.start))
         return self.named()
 
     def named(self, with_arguments: bool = True) -> Expr:
         """Parses a name with its arguments, and the names of instances before it."""
         start, path = self.peek().start, list[tree.Call]()
         while True:
-            if path and self.peek().kind == "number":
+            if path and (self.peek().kind == "number" or self.sees(*SELECTORS)):
                 token = self.next()
+            elif path and self.sees("("):
+                token = replace(self.peek(), text="()")
             elif self.peek().kind == "name":
                 token = self.name()
             else:
@@ -201,9 +205,7 @@ class Expressions(Reader):
     def _operator_name(self) -> Token:
         token = self.peek()
         if token.text not in INFIX and token.text not in POSTFIX and token.text != NEGATIVE:
-            span = Span(self.source, token.start, token.end)
-            message = "parts of definitions cannot be selected by their position"
-            raise Rejected([Problem("F657", span, message)])
+            self.fail("a name is expected here")
         return self.next()
 
     def _arguments(self) -> tuple[Expr, ...]:
@@ -311,12 +313,12 @@ class Expressions(Reader):
         if self.peek().kind == "name" and self.sees("|->", ":", ahead=1):
             return self._record(start)
         if self._has_bound():
-            position, depth = self.position, self.depth
+            position, depth, limit = self.position, self.depth, self.limit
             try:
                 bounds = self.bounds()
                 self.expect("|->")
             except Rejected:
-                self.position, self.depth = position, depth
+                self.position, self.depth, self.limit = position, depth, limit
             else:
                 body = self.expression()
                 self.expect("]")

@@ -40,7 +40,11 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Apply:
-    """An operator with its arguments. ``path`` leads to it through named instances."""
+    """An operator with its arguments. ``path`` leads to it through named instances.
+
+    It may also lead to a part of a definition: ``Def!2!(x)!<<`` has the names "Def", "2", "()" with
+    an argument, and "<<".
+    """
 
     name: str
     args: tuple[Expr, ...]
@@ -237,11 +241,44 @@ class Fair:
     span: Span
 
 
+@dataclass(frozen=True, slots=True)
+class Labelled:
+    """``label:: body``."""
+
+    label: str
+    body: Expr
+    span: Span
+
+
 Expr: TypeAlias = (
     Number | String | Truth | Apply | Junction | Quantified | Choose | SetOf | Filter | Image
     | Function | FunctionSet | At | Index | FieldOf | Record | RecordSet | Except | Tuple | Product
-    | If | Case | Let | Lambda | Boxed | Fair
+    | If | Case | Let | Lambda | Boxed | Fair | Labelled
 )  # fmt: skip
+
+
+def operands(node: Expr) -> tuple[Expr, ...]:
+    """Returns the operands of an expression that a number selects, as in ``Def!2``."""
+    match node:
+        case Junction(sign=sign, items=(*first, _, _) as items, span=span) if first:
+            bullet = span.source.text.startswith(("/\\", "\\/", "\\l"), span.start)
+            if bullet and span.start != items[0].span.start:
+                return items
+            # Between its operands, the sign takes two of them.
+            last = items[-2].span.end
+            return Junction(sign, items[:-1], Span(span.source, span.start, last)), items[-1]
+        case Junction(items=items) | SetOf(items=items) | Tuple(items=items) | Product(items=items):
+            return items
+        case Apply(args=args):
+            return args
+        case If(condition=first, then=second, otherwise=third):
+            return first, second, third
+        case Index(function=first, argument=second) | FunctionSet(domain=first, range=second):
+            return first, second
+        case Labelled(body=body):
+            return operands(body)
+        case _:
+            return ()
 
 
 # ---------------------------------------------------------------- units of a module
@@ -305,7 +342,18 @@ class Assume:
     span: Span
 
 
-Unit: TypeAlias = "Constants | Variables | Recursive | Definition | Instance | Assume | Module"
+@dataclass(frozen=True, slots=True)
+class Theorem:
+    """A theorem with a name, which other expressions may use."""
+
+    name: str
+    body: Expr
+    span: Span
+
+
+Unit: TypeAlias = (
+    "Constants | Variables | Recursive | Definition | Instance | Assume | Theorem | Module"
+)
 
 
 @dataclass(frozen=True, slots=True)

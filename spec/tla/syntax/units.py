@@ -86,8 +86,7 @@ class Units(Expressions):
             return (tree.Assume(name, body, body.span),)
         if text in _THEOREMS:
             self.next()
-            self._skip_theorem()
-            return ()
+            return self._theorem()
         if text == "USE" or text == "HIDE":
             self._skip_to_unit()
             return ()
@@ -216,12 +215,22 @@ class Units(Expressions):
 
     # ------------------------------------------------------------ proofs
 
-    def _skip_theorem(self) -> None:
-        """Passes over a theorem and its proof."""
-        self._title()
+    def _theorem(self) -> tuple[Unit, ...]:
+        """Passes over a theorem and its proof. Returns the formula if it has a name."""
+        start, name = self.peek(), self._title()
+        position, depth, limit = self.position, self.depth, self.limit
+        if name and not self.sees("ASSUME"):
+            try:
+                body = self.expression()
+                self._skip_proof()
+                span = Span(self.source, start.start, start.end)
+                return (tree.Theorem(name, body, span),)
+            except Rejected:
+                self.position, self.depth, self.limit = position, depth, limit
         while not self._proof_begins() and not self._unit_begins():
             self._skip()
         self._skip_proof()
+        return ()
 
     def _proof_begins(self) -> bool:
         token = self.peek()

@@ -19,11 +19,16 @@ _BLOCKS = {
 
 
 def written(folder: Path, block: str) -> tuple[Path, str]:
-    """Writes a block of the table as a module, and returns its path and the expected result."""
+    """Writes a block of the table as modules, and returns the path of the first and the expected
+    result.
+    """
     head, config, body = block.split("\n", 2)
     name, _, expected = head.partition(": ")
     path = folder / f"{name}.tla"
-    path.write_text(f"---- MODULE {name} ----\n{body.strip()}\n====\n", encoding="utf-8")
+    parts = re.split(r"^%% (\w+)\n", f"%% {name}\n{body}", flags=re.MULTILINE)[1:]
+    for module, text in zip(parts[::2], parts[1::2], strict=True):
+        whole = f"---- MODULE {module} ----\n{text.strip()}\n====\n"
+        (folder / f"{module}.tla").write_text(whole, encoding="utf-8")
     path.with_suffix(".cfg").write_text(config.replace(";", "\n"), encoding="utf-8")
     return path, expected
 
