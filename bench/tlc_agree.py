@@ -24,6 +24,7 @@ from fencepost.checker.outcome import Finding, Outcome, Verdict
 from fencepost.checker.request import Limits, Progress, Request, Unsupported
 from fencepost.checker.run.check import prepare
 from fencepost.checker.run.job import Job
+from fencepost.checker.run.range_search import searched
 from fencepost.checker.run.settings import Settings
 from fencepost.checker.tla_export.module import Export, exported
 from fencepost.checker.tla_export.values import NotExported
@@ -127,6 +128,8 @@ def compare(
     # In the configuration, a `reachable` is only a comment, so Fencepost ignores it as well.
     reachables = frozenset(job.model.searched(job.properties).reachables)
     pair = _Pair(replace(job, properties=job.properties - reachables), tlc, most, engine, reach)
+    if job.model.open_ranges:
+        pair = pair.in_ranges()
     outcome = pair.search(pair.job)
     if outcome.verdict is Verdict.INCONCLUSIVE:
         return Comparison(refused=f"more than {most:,} states")
@@ -246,6 +249,11 @@ class _Pair:
                 progress=_ignore,
             )
         )
+
+    def in_ranges(self) -> _Pair:
+        """Returns the pair with a model whose assumed ranges no search leaves."""
+        whole = replace(self.job, properties=frozenset[int](), deadlock=False)
+        return replace(self, job=replace(self.job, model=searched(whole, self.search)[0].model))
 
     def runs(self, export: Export, outcome: Outcome, reachables: Sequence[int]) -> Iterator[Run]:
         job = self.job

@@ -173,8 +173,11 @@ class Unsupported(Exception):
     """Raised when the engine cannot run this model.
 
     ``what`` is a clause about the engine ("it does not ..."). ``span`` is the part of the spec that
-    needs the missing feature, if that is known. ``instead`` suggests a remedy.
+    needs the missing feature, if that is known. ``instead`` suggests a remedy, and ``code`` is the
+    code of the problem.
     """
+
+    code = "F807"
 
     def __init__(
         self,
@@ -185,6 +188,15 @@ class Unsupported(Exception):
         super().__init__(what)
         self.span = span
         self.instead = instead
+
+
+class RangeNeeded(Unsupported):
+    """Raised when the engine needs bounds that a number without a declared range does not have."""
+
+    code = "F810"
+
+    def __init__(self, what: str) -> None:
+        super().__init__(what, None, "declare a range such as 0..10, or use --engine local")
 
 
 @contextmanager

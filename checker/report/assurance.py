@@ -117,7 +117,7 @@ def _noted(result: CheckResult) -> Iterator[Remark]:
 
 
 def _ranges(result: CheckResult) -> Iterator[Remark]:
-    found = result.job.model.open_ranges
+    found = [item for item in result.job.model.open_ranges if not item.unbounded]
     if found:
         text = ", ".join(f"{item.name}: {item.low}..{item.high}" for item in found)
         restarts = plural(result.outcome.restarts, "restart")

@@ -156,7 +156,7 @@ def _undecided(result: CheckResult) -> dict[str, Json]:
 
 def _ranges(result: CheckResult) -> dict[str, Json]:
     """Returns the ranges found for integers without a declared range, if there are any."""
-    found = result.job.model.open_ranges
+    found = [item for item in result.job.model.open_ranges if not item.unbounded]
     if not found:
         return {}
     ranges: list[Json] = [{"name": item.name, "low": item.low, "high": item.high} for item in found]

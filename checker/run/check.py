@@ -29,7 +29,7 @@ from fencepost.checker.run.counterexamples import with_counterexamples
 from fencepost.checker.run.job import Job
 from fencepost.checker.run.judge import CheckResult, judge
 from fencepost.checker.run.kept_models import KeptModels
-from fencepost.checker.run.range_search import FINDING, refuse_ranges, searched
+from fencepost.checker.run.range_search import STARTING, beginning_with, refuse_ranges, searched
 from fencepost.checker.run.scenario import played, refuse_options, refuse_symbols
 from fencepost.checker.run.settings import Settings
 from fencepost.checker.run.words import plural
@@ -78,17 +78,19 @@ def prepare(
 
     ``kept`` caches the models of the program. If it is None, the model is built and not cached. The
     trees of the program must be unmodified, since the key of the cache is the text of the files.
-    ``ranges`` are assumed for integers without a declared range; if it is None, such integers are
-    refused. Raises `Rejected`.
+    ``ranges`` are assumed for integers without a declared range; if it is None, they are those that
+    the engine begins with. Raises `Rejected`.
     """
     engine = settings.engine or check.engine or engines.DEFAULT
     if engine not in ENGINES:
         raise Rejected([_unknown_engine(engine)])
+    if ranges is None:
+        ranges = STARTING.get(engine, {})
     scenario: Scenario | None = None
     name: str | None = None
     if check.scenario is not None:
         refuse_options(check, engine, settings)
-        model, scenario = staged(program, check, settings.overrides)
+        model, scenario = staged(program, check, settings.overrides, ranges)
         refuse_symbols(check, model)
     elif kept is not None:
         model, name = kept.model(check, settings.overrides, ranges)
@@ -136,7 +138,7 @@ def refuse_unable(model: Model, engine: str, settings: Settings) -> None:
     """Raises `Rejected` if the model has integers without a declared range that the engine or an
     option needs.
     """
-    if engine not in FINDING:
+    if engine not in STARTING:
         refuse_ranges(model, f"the engine {engine}")
     if settings.saving is not None:
         refuse_ranges(model, "--checkpoint")
@@ -277,8 +279,10 @@ def perform(job: Job, progress: Callable[[Progress], None]) -> CheckResult:
         if isinstance(engine, OnCluster):
             engine = engine.on(replace(job.settings.cluster or Cluster(), title=job.folder))
         refuse_unable(job.model, job.engine, job.settings)
+        job = beginning_with(STARTING.get(job.engine, {}), job)
         if job.scenario is not None:
-            return judge(job, played(engine, job.request(progress), job.scenario))
+            job, outcome = searched(job, lambda job: played(engine, job, progress))
+            return judge(job, outcome)
         if job.model.symbols and visits_states(job.engine):
             outcome = regions.search(engine, job.request(progress))
         else:
@@ -347,4 +351,4 @@ def reached(model: Model) -> Outcome | None:
 def not_supported(engine: str, unsupported: Unsupported) -> Problem:
     """Returns the problem for a model that an engine cannot run."""
     message = f'the engine "{engine}" cannot run this: {unsupported}'
-    return Problem("F807", unsupported.span, message, ((None, unsupported.instead),))
+    return Problem(unsupported.code, unsupported.span, message, ((None, unsupported.instead),))

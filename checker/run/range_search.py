@@ -7,18 +7,21 @@ with a wider range. Every result therefore comes from a search in which all valu
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 
 from fencepost.checker.outcome import Limit, Outcome, Verdict
 from fencepost.checker.run.job import Job
 from fencepost.spec.core.ir import Model, Site
-from fencepost.spec.core.open_ranges import Range, widened
-from fencepost.spec.elaborate.claims.program import build
+from fencepost.spec.core.open_ranges import NO_RANGES, Range, Ranges, widened
+from fencepost.spec.core.scenario import Scenario
+from fencepost.spec.elaborate.claims.program import build, staged
 from fencepost.spec.text.problem import Note, Problem, Rejected
 
-FINDING = frozenset({"local", "interpreter"})
-"""The engines that can search a model whose ranges are assumed."""
+STARTING: Mapping[str, Ranges] = {
+    "local": {}, "interpreter": {}, "bmc": NO_RANGES, "induction": NO_RANGES,
+}  # fmt: skip
+"""The ranges that each engine begins with. An engine without an entry needs declared ranges."""
 
 
 def refuse_ranges(model: Model, request: str) -> None:
@@ -26,6 +29,15 @@ def refuse_ranges(model: Model, request: str) -> None:
     for item in model.open_ranges:
         message = f"{item.name} is an int, and {request} needs a declared range: 0..10, for example"
         raise Rejected([Problem("F810", item.span, message)])
+
+
+def beginning_with(start: Ranges, job: Job) -> Job:
+    """Returns a job whose model assumes nothing if ``start`` is `NO_RANGES`, and otherwise ranges
+    that include ``start``.
+    """
+    if all(item.unbounded == (start is NO_RANGES) for item in job.model.open_ranges):
+        return job
+    return _rebuilt(job, start)
 
 
 def assumed(model: Model) -> dict[str, Range]:
@@ -57,9 +69,18 @@ def searched(job: Job, search: Callable[[Job], Outcome]) -> tuple[Job, Outcome]:
         limits = job.limits
         if limit is not None:
             limits = replace(limits, timeout=limit - seconds)
-        job = replace(
-            job, model=_rebuilt(job, _wider(job.model, left)), limits=limits, model_name=None
-        )
+        job = replace(_rebuilt(job, wider(job.model, left)), limits=limits)
+
+
+def wider(model: Model, left: Iterable[Site]) -> dict[str, Range]:
+    """Returns wider ranges than a model assumes, after values left them at some sites."""
+    ranges = assumed(model)
+    for site in left:
+        assert site.leaves is not None
+        key = model.open_ranges[site.leaves].key
+        low, high = ranges[key]
+        ranges[key] = widened((low, high), high + 1 if site.above else low - 1)
+    return ranges
 
 
 def left_ranges(outcome: Outcome) -> tuple[Site, ...]:
@@ -75,27 +96,24 @@ def _with_limit(outcome: Outcome, timeout: float | None) -> Outcome:
     return replace(outcome, cut=replace(outcome.cut, number=timeout))
 
 
-def _wider(model: Model, left: tuple[Site, ...]) -> dict[str, Range]:
-    ranges = assumed(model)
-    for site in left:
-        assert site.leaves is not None
-        key = model.open_ranges[site.leaves].key
-        low, high = ranges[key]
-        ranges[key] = widened((low, high), high + 1 if site.above else low - 1)
-    return ranges
-
-
-def _rebuilt(job: Job, ranges: dict[str, Range]) -> Model:
-    """Builds the model of a job for wider ranges. If that is impossible, the problems have notes on
-    the ranges.
+def _rebuilt(job: Job, ranges: Ranges) -> Job:
+    """Returns a job with the model for other ranges. If that is impossible, the problems have notes
+    on the ranges that are wider.
     """
+    program, check, overrides = job.program, job.check, job.settings.overrides
+    scenario: Scenario | None = None
     try:
-        return build(job.program, job.check, job.settings.overrides, ranges=ranges)
+        if job.scenario is None:
+            model = build(program, check, overrides, ranges=ranges)
+        else:
+            model, scenario = staged(program, check, overrides, ranges)
+        return replace(job, model=model, scenario=scenario, model_name=None)
     except Rejected as rejected:
         notes: list[Note] = [
-            (item.span, f"{item.name} needs at least {ranges[item.key][0]}..{ranges[item.key][1]}")
+            (item.span, f"{item.name} needs at least {low}..{high}")
             for item in job.model.open_ranges
-            if ranges[item.key] != (item.low, item.high)
+            for low, high in [ranges.get(item.key, (item.low, item.high))]
+            if (low, high) != (item.low, item.high)
         ]
         problems = rejected.problems
         raise Rejected([replace(p, notes=(*p.notes, *notes)) for p in problems]) from None

@@ -7,13 +7,16 @@ are reported by other checks.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 
 from fencepost.checker.engines import ENGINES, visits_states
 from fencepost.checker.options import OPTIONS, first
 from fencepost.checker.outcome import Coverage, Finding, Fit, Outcome, Trace, Verdict
-from fencepost.checker.request import Engine, Request
+from fencepost.checker.request import Engine, Progress
+from fencepost.checker.run.job import Job
+from fencepost.checker.run.range_search import left_ranges
 from fencepost.checker.run.settings import Settings
 from fencepost.checker.run.words import plural
 from fencepost.checker.search.explain import explain
@@ -53,13 +56,15 @@ def refuse_symbols(check: Check, model: Model) -> None:
         raise Rejected([Problem("F854", check.span, message, ((symbol.span, remark),))])
 
 
-def played(engine: Engine, request: Request, scenario: Scenario) -> Outcome:
-    """Searches for a run that fits a scenario.
+def played(engine: Engine, job: Job, progress: Callable[[Progress], None]) -> Outcome:
+    """Searches for a run that fits the scenario of a job.
 
     The verdict is OK with a shortest run, UNREACHED with the longest prefix of the scenario that
     fits a run, or INCONCLUSIVE. A state is counted as a pair of a model state and a position in the
-    scenario.
+    scenario. If a value left an assumed range, the outcome is that of the search.
     """
+    scenario, request = job.scenario, job.request(progress)
+    assert scenario is not None
     composed = product(request.model, scenario)
     run_request = replace(
         request,
@@ -71,7 +76,7 @@ def played(engine: Engine, request: Request, scenario: Scenario) -> Outcome:
         tolerant=True,
     )
     outcome = engine.run(run_request)
-    if outcome.verdict is Verdict.ASSUMPTION:
+    if outcome.verdict is Verdict.ASSUMPTION or left_ranges(outcome):
         return outcome
     taken = len(request.model.actions)
     bounded = any(prop.kind.bounds_search for prop in request.model.properties)
@@ -101,6 +106,8 @@ def played(engine: Engine, request: Request, scenario: Scenario) -> Outcome:
         left = max(0.0, limits.timeout - outcome.statistics.seconds)
         limits = replace(limits, timeout=left)
     second = engine.run(replace(run_request, properties=wanted, limits=limits))
+    if left_ranges(second):
+        return second
     finding = _longest(request.model, scenario, behind[-1], second)
     return replace(
         base, verdict=Verdict.UNREACHED, findings=(finding,), interrupted=second.interrupted

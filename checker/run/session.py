@@ -294,7 +294,7 @@ def _planned(request: Request, loaded: Specs, crew: Crew | None) -> Plan:
         for check in checks:
             try:
                 with in_time(program.path, request.settings):
-                    jobs.append(prepare(program, check, request.settings, kept, {}))
+                    jobs.append(prepare(program, check, request.settings, kept))
             except Rejected as rejected:
                 mistakes += rejected.problems
             if crew is not None:

@@ -92,7 +92,9 @@ class BoundedSearch:
         self.keep_going = request.keep_going
         self.watch = Watch(request)
         solving = limits.solving
-        self.solver = Solver(solving.seconds, limits.memory, solving.record, self.watch.look)
+        self.solver = Solver(
+            solving.seconds, limits.memory, solving.record, self.watch.look, bool(model.open_ranges)
+        )
         self.levels: list[Level] = []
         self.complete = 0
         self.reached: set[int] = set()

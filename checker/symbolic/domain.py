@@ -21,7 +21,7 @@ from dataclasses import field
 from functools import partial
 from types import MappingProxyType
 
-from fencepost.checker.request import Unsupported, required_by
+from fencepost.checker.request import RangeNeeded, Unsupported, required_by
 from fencepost.checker.symbolic import order, terms, unknowns, values
 from fencepost.checker.symbolic.collections import SymbolicCollections
 from fencepost.checker.symbolic.expressions import Failure, Path, tree_of
@@ -29,6 +29,7 @@ from fencepost.checker.symbolic.terms import Truth
 from fencepost.checker.symbolic.values import Origin, Tree, V
 from fencepost.spec.core import ir
 from fencepost.spec.core.ir import Expr
+from fencepost.spec.core.open_ranges import is_open
 from fencepost.spec.core.traverse import may_fail
 from fencepost.spec.core.types import Int, Type, as_collection, describe
 from fencepost.spec.records import dataclass
@@ -244,7 +245,8 @@ class SymbolicDomain(SymbolicCollections):
         item, valid = self._given.get(pick.slot), True
         if item is None and not isinstance(self._choices, Bits):
             clause = f"it does not ask whether an action with a choice from {describe(kind)} is"
-            raise Unsupported(f"{clause} enabled, as a search for deadlocks does")
+            clause = f"{clause} enabled, as a search for deadlocks does"
+            raise RangeNeeded(clause) if is_open(kind) else Unsupported(clause)
         if item is None:
             tree, valid = unknowns.fresh(kind, pick.label or "choice")
             item = V(kind, tree)

@@ -15,6 +15,7 @@ from fencepost.checker.symbolic import order, terms, values
 from fencepost.checker.symbolic.terms import Truth
 from fencepost.checker.symbolic.values import Tree, V
 from fencepost.spec.core import ir
+from fencepost.spec.core.open_ranges import exceeds_64_bits
 from fencepost.spec.core.operators import Operator
 from fencepost.spec.core.types import Machine, Map, Seq, Type, Union, Value
 from fencepost.spec.records import dataclass
@@ -186,7 +187,12 @@ class SymbolicExpressions:
     # ------------------------------------------------------------ numbers
 
     def arithmetic(self, operator: Operator, left: V, right: V, type: Type) -> V:
-        width = type.bits if isinstance(type, Machine) else terms.width_of(*values.bounds(type))
+        width: int | None
+        if isinstance(type, Machine):
+            width = type.bits
+        else:
+            low, high = values.bounds(type)
+            width = None if exceeds_64_bits(low, high) else terms.width_of(low, high)
         return V(type, terms.arithmetic(operator, left.tree, right.tree, width))
 
     def between(self, number: V, low: int, high: int) -> V:

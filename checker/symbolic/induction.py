@@ -83,7 +83,13 @@ class _Induction:
         # The time limit includes the base case, so both share one watch.
         self.watch = self.base.watch
         solving = limits.solving
-        self.solver = Solver(solving.seconds, limits.memory, solving.record, self.watch.look)
+        self.solver = Solver(
+            solving.seconds,
+            limits.memory,
+            solving.record,
+            self.watch.look,
+            bool(self.model.open_ranges),
+        )
 
     def run(self) -> Outcome:
         first = self.base.run()

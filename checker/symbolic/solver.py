@@ -28,6 +28,8 @@ late.
 """
 WHOLE = ("simplify", "propagate-values", "solve-eqs", "simplify", "bit-blast", "sat")
 """The tactics of Z3 for a hard query."""
+WITH_INTEGERS = ("simplify", "propagate-values", "solve-eqs", "smt")
+"""The tactics for a hard query with integer terms."""
 
 
 class Solver:
@@ -37,7 +39,8 @@ class Solver:
     earlier assertions, since more may follow. After the first hard query, each query is therefore
     sent to a new solver together with all facts, as if it were the only query.
 
-    ``seconds`` limits the time of each query, if given. ``bytes`` is the memory limit. ``record``
+    ``integers`` allows integer terms as well as bit-vectors. ``seconds`` limits the time of each
+    query, if given. ``bytes`` is the memory limit. ``record``
     keeps all facts and queries (see `script`). ``waiting`` is called regularly during a query.
     """
 
@@ -47,9 +50,12 @@ class Solver:
         bytes: int | None = None,
         record: bool = False,
         waiting: Callable[[], None] = lambda: None,
+        integers: bool = False,
     ) -> None:
         z3.set_param("memory_max_size", (bytes or MAX_BYTES) >> 20)
-        self._solver = z3.SolverFor("QF_BV")
+        logic = "ALL" if integers else "QF_BV"
+        self._solver = z3.SolverFor(logic)
+        self._tactics = WITH_INTEGERS if integers else WHOLE
         # Python handles signals instead; see `_check`.
         self._solver.set("ctrl_c", False)
         self._seconds = seconds
@@ -57,7 +63,7 @@ class Solver:
         self._false = False
         self._hard = False
         self._interrupted = False
-        self._script: list[str] | None = ["(set-logic QF_BV)"] if record else None
+        self._script: list[str] | None = [f"(set-logic {logic})"] if record else None
         self._declared: set[str] = set()
 
     def add(self, fact: Truth) -> None:
@@ -110,7 +116,7 @@ class Solver:
 
     def _asked_whole(self, assertions: Sequence[Any], end: float | None) -> tuple[Any, Any]:
         """Returns the answer of a fresh solver, in the same form as `_asked`."""
-        solver = z3.Then(*WHOLE).solver()
+        solver = z3.Then(*self._tactics).solver()
         solver.set("ctrl_c", False)
         solver.set("timeout", _milliseconds(end))
         solver.add(*self._solver.assertions(), *assertions)

@@ -7,6 +7,9 @@ computed, and only the effects of choices reach the solver. An unknown number ha
 contains it, and is a signed bit-vector that is just wide enough for this range. For example, a
 64-bit counter that starts at 0 becomes one bit wider when it may have been incremented. Comparisons
 that the ranges decide have a known result.
+
+If the range exceeds 64 bits, the number is an integer term of Z3, and so is every result of a
+computation with it. Only numbers without bounds can have such a range.
 """
 
 from __future__ import annotations
@@ -18,7 +21,10 @@ from typing import Any, TypeAlias
 
 import z3
 
+from fencepost.checker.request import RangeNeeded
+from fencepost.spec.core.open_ranges import exceeds_64_bits, saturated
 from fencepost.spec.core.operators import Operator, result_range
+from fencepost.spec.core.types import UNBOUNDED
 from fencepost.spec.records import dataclass
 
 EACH = 256
@@ -152,8 +158,8 @@ def choose_truth(condition: Truth, then: Truth, otherwise: Truth) -> Truth:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Vector:
-    """An unknown number, represented by a signed bit-vector and a range that always contains the
-    number.
+    """An unknown number, represented by a signed bit-vector or an integer term, and a range that
+    always contains the number. A bound of `UNBOUNDED` is none.
     """
 
     term: Any
@@ -162,7 +168,7 @@ class Vector:
 
 
 def _range(number: Number) -> tuple[int, int]:
-    return (number, number) if isinstance(number, int) else (number.low, number.high)
+    return saturated(number, number) if isinstance(number, int) else (number.low, number.high)
 
 
 def _span(width: int) -> tuple[int, int]:
@@ -184,10 +190,28 @@ def widened(number: Number, width: int) -> Any:
     return z3.Extract(width - 1, 0, number.term)
 
 
+def _is_integer(number: Number) -> bool:
+    """Returns whether a number is represented by an integer term, or must be if it is known."""
+    if isinstance(number, int):
+        return exceeds_64_bits(number, number)
+    return bool(z3.is_int(number.term))
+
+
+def _integer(number: Number) -> Any:
+    """Returns the number as an integer term of Z3."""
+    if isinstance(number, int):
+        return z3.IntVal(number)
+    return number.term if z3.is_int(number.term) else z3.BV2Int(number.term, is_signed=True)
+
+
 def _pair(left: Number, right: Number) -> tuple[Any, Any, int, int]:
-    """Returns two numbers as bit-vectors of a common width, and the range that contains both."""
+    """Returns two numbers as bit-vectors of a common width, or as integer terms, and the range that
+    contains both.
+    """
     (low, high), (other_low, other_high) = _range(left), _range(right)
     low, high = min(low, other_low), max(high, other_high)
+    if _is_integer(left) or _is_integer(right):
+        return _integer(left), _integer(right), low, high
     width = width_of(low, high)
     return widened(left, width), widened(right, width), low, high
 
@@ -239,8 +263,11 @@ def less(left: Number, right: Number) -> Truth:
 
 
 def inside(number: Number, low: int, high: int) -> Truth:
-    """Returns the condition ``low <= number <= high``."""
-    return both(negation(less(number, low)), negation(less(high, number)))
+    """Returns the condition ``low <= number <= high``. A bound of `UNBOUNDED` is none."""
+    return both(
+        low == -UNBOUNDED or negation(less(number, low)),
+        high == UNBOUNDED or negation(less(high, number)),
+    )
 
 
 def fitted(number: Number, low: int, high: int) -> Number:
@@ -250,6 +277,8 @@ def fitted(number: Number, low: int, high: int) -> Number:
     low, high = max(low, number.low), min(high, number.high)
     if low > high:
         return number
+    if _is_integer(number):
+        return replace(number, low=low, high=high)
     return Vector(widened(number, width_of(low, high)), low, high)
 
 
@@ -259,15 +288,21 @@ def wrapped(number: int, bits: int) -> int:
     return number - (1 << bits) if number >> (bits - 1) else number
 
 
-def arithmetic(operator: Operator, left: Number, right: Number, width: int) -> Number:
-    """Computes ``left operator right`` in ``width`` bits, with wrapping. For a zero divisor, which
-    is never reached, the result is arbitrary. A sum, difference or product has no more bits than it
-    needs.
+def arithmetic(operator: Operator, left: Number, right: Number, width: int | None) -> Number:
+    """Computes ``left operator right`` in ``width`` bits, with wrapping, or exactly if ``width`` is
+    None. For a zero divisor, which is never reached, the result is arbitrary. A sum, difference or
+    product has no more bits than it needs.
     """
     row = operator.row
     if isinstance(left, int) and isinstance(right, int):
         _count()
-        return 0 if row.divides and right == 0 else wrapped(row.apply(left, right), width)
+        result = 0 if row.divides and right == 0 else row.apply(left, right)
+        return result if width is None else wrapped(result, width)
+    exact = saturated(*result_range(operator, _range(left), _range(right)))
+    if _is_integer(left) or _is_integer(right) or (width is None and exceeds_64_bits(*exact)):
+        return _on_integers(operator, left, right, width, exact)
+    if width is None:
+        width = width_of(*exact)
     match operator:
         case Operator.DIVIDE:
             return _divided(left, right, width)[0]
@@ -285,6 +320,31 @@ def arithmetic(operator: Operator, left: Number, right: Number, width: int) -> N
         low, high = minimum, maximum
     size = width_of(low, high)
     return Vector(row.apply(widened(left, size), widened(right, size)), low, high)
+
+
+def _on_integers(
+    operator: Operator, left: Number, right: Number, width: int | None, exact: tuple[int, int]
+) -> Number:
+    """Computes like `arithmetic`, with integer terms. ``exact`` contains the exact result."""
+    _count()
+    a, b = _integer(left), _integer(right)
+    match operator:
+        case Operator.DIVIDE:
+            # Z3 rounds up for a negative divisor.
+            term: Any = z3.If(b > 0, a / b, -a / -b)
+        case Operator.REMAINDER:
+            term = z3.If(b > 0, a % b, -(-a % -b))
+        case Operator.ADD | Operator.SUBTRACT | Operator.MULTIPLY:
+            term = operator.row.apply(a, b)
+        case _:
+            raise RangeNeeded(f"it does not compute {operator.value} of an int")
+    low, high = exact
+    if width is not None:
+        minimum, maximum = _span(width)
+        if low < minimum or high > maximum:
+            half = 1 << (width - 1)
+            term, low, high = (term + half) % (1 << width) - half, minimum, maximum
+    return Vector(z3.simplify(term), low, high)
 
 
 def _exact(operator: Operator, left: Number, right: Number) -> Number:
@@ -336,6 +396,9 @@ def fresh_number(name: str, low: int, high: int) -> tuple[Number, Truth]:
     """Returns an unknown number, and the fact that it lies in ``low..high``."""
     if low == high:
         return low, True
+    if exceeds_64_bits(low, high):
+        integer = Vector(z3.FreshConst(z3.IntSort(), name), -UNBOUNDED, UNBOUNDED)
+        return integer, inside(integer, low, high)
     width = width_of(low, high)
     # The range of the vector is that of its bits, because the caller may omit the fact or express
     # it differently.
@@ -367,4 +430,5 @@ def number_in(model: Any, number: Number) -> int:
     """Returns the value of a number in a solver model."""
     if isinstance(number, int):
         return number
-    return int(model.eval(number.term, model_completion=True).as_signed_long())
+    result = model.eval(number.term, model_completion=True)
+    return int(result.as_long() if z3.is_int(result) else result.as_signed_long())

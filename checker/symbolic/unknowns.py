@@ -21,6 +21,7 @@ from fencepost.checker.symbolic.values import (
 )
 from fencepost.spec.core.spelling import show
 from fencepost.spec.core.types import (
+    UNBOUNDED,
     Bool,
     Elements,
     Flags,
@@ -158,6 +159,10 @@ def _least(
 ) -> Any:
     if isinstance(kind, Scalar) and not isinstance(kind, Bool):
         low = values.bounds(kind)[0]
+        if low == -UNBOUNDED:
+            low = min(terms.number_in(model, tree), 0)
+            while low > -UNBOUNDED and ask(terms.both(condition, terms.less(tree, low))):
+                low = 2 * low - 1
         while low < (high := terms.number_in(model, tree)):
             middle = (low + high) // 2
             smaller = ask(terms.both(condition, terms.negation(terms.less(middle, tree))))

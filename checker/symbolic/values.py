@@ -21,9 +21,10 @@ from functools import cache
 from itertools import repeat
 from typing import Any, TypeAlias, cast
 
-from fencepost.checker.request import Unsupported
+from fencepost.checker.request import RangeNeeded, Unsupported
 from fencepost.checker.symbolic import terms
 from fencepost.checker.symbolic.terms import Leaf, Number, Truth
+from fencepost.spec.core.open_ranges import is_open
 from fencepost.spec.core.type_relations import least
 from fencepost.spec.core.types import (
     Bool,
@@ -86,14 +87,16 @@ class Described:
 def all_values(kind: Type) -> tuple[Value, ...]:
     """Returns every value of a type, in ascending order."""
     if count_values(kind, MAX_ELEMENTS) > MAX_ELEMENTS:
+        if is_open(kind):
+            raise RangeNeeded(f"it does not go through the values of {describe(kind)}")
         message = f"it does not go through the values of {describe(kind)}, which has more than"
         raise Unsupported(f"{message} {MAX_ELEMENTS:,}")
     return tuple(values(kind))
 
 
 def bounds(kind: Type) -> tuple[int, int]:
-    """Returns the minimum and maximum of a scalar type. The values of an enum are represented by
-    their positions.
+    """Returns the minimum and maximum of a scalar type, which may be those of `UNBOUNDED`. The
+    values of an enum are represented by their positions.
     """
     assert isinstance(kind, Scalar), kind
     return kind.low, kind.high

@@ -41,6 +41,7 @@ from fencepost.checker.tla_export.tree import (
     Tuple,
 )
 from fencepost.spec.core import types
+from fencepost.spec.core.open_ranges import is_open
 from fencepost.spec.core.spelling import Notation, entries
 from fencepost.spec.core.type_relations import component_pairs
 from fencepost.spec.core.types import Type, Value
@@ -220,6 +221,8 @@ def universe(kind: Type, names: Names) -> Expr:
             return Name("BOOLEAN")
         case types.Machine(bits) if bits > NARROW:
             raise NotExported(f"the set of all values of {types.describe(kind)}")
+        case types.Int() if is_open(kind):
+            raise NotExported("the set of all values of int")
         case types.Integer():
             return interval(kind.low, kind.high)
         case types.Nominal(members=members):

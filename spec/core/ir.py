@@ -21,7 +21,7 @@ from typing import TypeAlias
 from fencepost.spec.core.formulas import Formula, predicates
 from fencepost.spec.core.operators import Operator
 from fencepost.spec.core.properties import PropertyKind, SearchedProperties
-from fencepost.spec.core.types import Bool, Option, Type, Value
+from fencepost.spec.core.types import UNBOUNDED, Bool, Option, Type, Value
 from fencepost.spec.records import dataclass
 from fencepost.spec.text.problem import Problem
 from fencepost.spec.text.source import Span
@@ -797,6 +797,7 @@ class OpenRange:
 
     ``key`` identifies the ``int`` in every model of the spec, and ``name`` names it in reports.
     Every store is checked (see `Site`). A search that leaves the range says nothing about the spec.
+    A model that assumes nothing has the bounds of `UNBOUNDED`.
     """
 
     key: str
@@ -804,6 +805,11 @@ class OpenRange:
     low: int
     high: int
     span: Span
+
+    @property
+    def unbounded(self) -> bool:
+        """Whether the model assumes no range."""
+        return self.high == UNBOUNDED
 
 
 GuardKind: TypeAlias = OneOf["require", "choice", "message", "capacity", "budget"]

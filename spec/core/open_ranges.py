@@ -3,6 +3,9 @@
 A model is built for certain ranges, and every store into such an integer is checked. If a value is
 outside, the model says nothing about the spec, and another one is built for wider ranges. Nothing
 wraps, and nothing is cut off.
+
+A model for `NO_RANGES` assumes nothing: these integers have no bounds, and neither has a number
+that is computed from them.
 """
 
 from __future__ import annotations
@@ -13,6 +16,7 @@ from typing import TypeAlias
 from fencepost.spec.core.types import (
     INT64_HIGH,
     INT64_LOW,
+    UNBOUNDED,
     Bag,
     Int,
     Map,
@@ -30,9 +34,40 @@ from fencepost.spec.core.types import (
 Range: TypeAlias = tuple[int, int]
 """The least and the greatest value."""
 Ranges: TypeAlias = Mapping[str, Range]
-"""The assumed ranges, by `OpenRange.key`. An integer that is missing has the range `NARROWEST`."""
+"""The assumed ranges, by `OpenRange.key`. An integer that is missing has the range of the key
+`EVERY`, or else `NARROWEST`.
+"""
 
 NARROWEST: Range = (0, 0)
+EVERY = ""
+NO_RANGES: Ranges = {EVERY: (-UNBOUNDED, UNBOUNDED)}
+
+
+def assumed_range(ranges: Ranges, key: str) -> Range:
+    """Returns the range that ``ranges`` assume for an integer."""
+    return ranges.get(key, ranges.get(EVERY, NARROWEST))
+
+
+def exceeds_64_bits(low: int, high: int) -> bool:
+    """Returns whether a range contains numbers of more than 64 bits."""
+    return low < INT64_LOW or high > INT64_HIGH
+
+
+def is_unbounded(low: int, high: int) -> bool:
+    """Returns whether a range was computed from that of an integer without bounds. The bounds of
+    all other ranges are products of two 64-bit numbers at most.
+    """
+    return max(-low, high) >= UNBOUNDED >> 64
+
+
+def saturated(low: int, high: int) -> Range:
+    """Returns a range that includes ``low..high`` and has no bounds beyond 64 bits, except those of
+    `UNBOUNDED`.
+    """
+    return (
+        -UNBOUNDED if low < INT64_LOW else min(low, INT64_HIGH),
+        UNBOUNDED if high > INT64_HIGH else max(high, INT64_LOW),
+    )
 
 
 def widened(assumed: Range, value: int) -> Range:
@@ -55,14 +90,16 @@ def _ones(number: int) -> int:
 
 
 def is_open(kind: Type) -> bool:
-    """Returns whether a type contains integers without a declared range."""
+    """Returns whether a type contains integers without a declared range, or without bounds."""
     return any(True for _ in open_integers(kind))
 
 
 def open_integers(kind: Type) -> Iterator[Int]:
-    """Yields the integers without a declared range that a type contains, with repetitions."""
+    """Yields the integers without a declared range, or without bounds, that a type contains, with
+    repetitions.
+    """
     if isinstance(kind, Int):
-        if kind.open is not None:
+        if kind.open is not None or is_unbounded(kind.low, kind.high):
             yield kind
         return
     for part in components(kind):

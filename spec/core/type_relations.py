@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from fencepost.spec.core.size_limits import countable, most
 from fencepost.spec.core.types import (
+    INT64_LOW,
     SMALL_SET,
     Bag,
     Collection,
@@ -135,12 +136,12 @@ def element_of(kind: Type) -> Type | None:
 
 
 def least(kind: Type) -> Value:
-    """Returns the least value of a type, which must have values. It serves as a placeholder before
-    the first assignment to a map.
+    """Returns the least value of a type, which must have values, or any value if there is none. It
+    serves as a placeholder before the first assignment to a map.
     """
     match view(kind):
-        case Numbers(low) as shape:
-            return shape.value(low)
+        case Numbers(low, high) as shape:
+            return shape.value(low if low >= INT64_LOW else min(0, high))
         case Product(parts) as shape:
             return tuple(least(part.type) for part in parts) * shape.times
         case Sum(cases) as shape:

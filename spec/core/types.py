@@ -30,6 +30,10 @@ State: TypeAlias = tuple[Value, ...]
 """The values of all variables of a model, in declaration order."""
 
 INT64_LOW, INT64_HIGH = -(2**63), 2**63 - 1
+UNBOUNDED = 2**256
+"""The bounds of an integer without bounds are this number and its negation. No other bound of an
+integer exceeds 64 bits.
+"""
 SMALL_SET = 256
 """A set over a type with at most this many values needs no capacity, because one bit per value
 suffices.
@@ -94,7 +98,7 @@ class Int(Integer):
     high``.
 
     For the type ``int`` of a spec, ``open`` is the number of an `ir.OpenRange`, and the bounds are
-    those that the model assumes.
+    those that the model assumes. If it assumes none, they are those of `UNBOUNDED`.
     """
 
     low: int
@@ -371,14 +375,14 @@ def _combinations(parts: tuple[Field, ...]) -> int:
 def bits(kind: Type) -> int:
     """Returns the width of a value of ``kind`` in a packed state, in bits.
 
-    A scalar takes the bits needed for its number of values, a small set one bit per possible
-    element, any other collection a length and ``capacity`` slots, and a union its tag and the
-    widest variant. The `cardinality` of a collection is never computed, so that absurd sizes stay
-    cheap.
+    A scalar takes the bits needed for its number of values, but at most 64, a small set one bit per
+    possible element, any other collection a length and ``capacity`` slots, and a union its tag and
+    the widest variant. The `cardinality` of a collection is never computed, so that absurd sizes
+    stay cheap.
     """
     match view(kind):
         case Numbers():
-            return (max(cardinality(kind), 1) - 1).bit_length()
+            return min((max(cardinality(kind), 1) - 1).bit_length(), 64)
         case Product(parts) as shape:
             return shape.times * _width(parts)
         case Sum(cases) as shape:
@@ -739,7 +743,8 @@ def describe(kind: Type) -> str:
         case Bool():
             return "bool"
         case Int(low, high):
-            return f"{low}..{high}" if kind.open is None else "int"
+            bounded = kind.open is None and max(-low, high) < UNBOUNDED
+            return f"{low}..{high}" if bounded else "int"
         case Machine(bits):
             return f"int{bits}" if bits in (8, 16, 32, 64) else f"int[{bits}]"
         case Record(name="", fields=fields):

@@ -13,6 +13,7 @@ from types import MappingProxyType
 from typing import Literal, TypeAlias
 
 from fencepost.spec.core import ir, types
+from fencepost.spec.core.open_ranges import is_unbounded, saturated
 from fencepost.spec.core.operators import result_range
 from fencepost.spec.core.signatures import Role, bound, held, operands
 from fencepost.spec.core.size_limits import countable
@@ -199,8 +200,7 @@ class Defects:
         """Verifies the ranges in ``kind``: integers have at most 64 bits, and sets are bounded."""
         match kind:
             case types.Int(low, high):
-                inside = low >= types.INT64_LOW and high <= types.INT64_HIGH
-                self.expect(inside, kind, "exceeds 64 bits")
+                self.expect((low, high) == saturated(low, high), kind, "exceeds 64 bits")
             case types.Machine(bits):
                 self.expect(2 <= bits <= 64, kind, "has no width of 2 to 64 bits")
             case types.Set(element, capacity):
@@ -382,6 +382,8 @@ class Operands:
                 match left.type, right.type:
                     case types.Int(low, high), types.Int(other_low, other_high):
                         result = result_range(operator, (low, high), (other_low, other_high))
+                        if is_unbounded(*result):
+                            result = saturated(*result)
                         self.goes_into(types.Int(*result), kind)
                     case _:
                         pass

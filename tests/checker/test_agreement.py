@@ -22,7 +22,7 @@ from tests.strategies.orbits import grown as grown_orbits
 from tests.strategies.refinements import refining
 from tests.strategies.symbolic import grown_symbolic
 from tests.support import comparisons as by
-from tests.support.agreement import bounded, model_of, run_of, run_of_model, runs_of
+from tests.support.agreement import bounded, model_of, run_of, run_of_all, runs_of
 from tests.support.amounts import amount, everything, numbers
 from tests.support.comparisons import INTERPRETER, REFUSED
 from tests.support.examples import EXAMPLES, Example
@@ -151,12 +151,12 @@ def bmc_text(case: Example | Block, effort: int | None = None) -> None:
     depth = max(case.depth if isinstance(case, Example) else 0, BMC_STEPS + 1)
     with mock.patch.object(solver, "EFFORT", effort or solver.EFFORT):
         for keep_going in (False, True):
-            by.bmc_agrees(run_of_model(model_of(case.text), keep_going=keep_going), depth)
+            by.bmc_agrees(run_of_all(case.text, deadlock=True, keep_going=keep_going), depth)
 
 
 def induction_text(case: Example | Block) -> None:
     for k in (1, 2):
-        by.induction_agrees(run_of_model(model_of(case.text)), k, seconds=10)
+        by.induction_agrees(run_of_all(case.text, deadlock=True), k, seconds=10)
 
 
 def naive_random(seed: int) -> None:

@@ -7,9 +7,9 @@ themselves are in `comparisons`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, TypeAlias
@@ -19,7 +19,9 @@ from tests.strategies.modules import ROOT, files
 from fencepost.checker.engines import load
 from fencepost.checker.outcome import Finding, Limit, Outcome, Trace
 from fencepost.checker.request import Engine, Limits, Request, Saving
+from fencepost.checker.run.range_search import STARTING, left_ranges, wider
 from fencepost.spec.core.ir import Model, Site
+from fencepost.spec.core.open_ranges import NO_RANGES, Ranges
 from fencepost.spec.core.types import State, Value
 from fencepost.spec.elaborate.claims import program
 from fencepost.spec.elaborate.claims.program import Check, Program
@@ -93,6 +95,8 @@ class Run:
     keep_going: bool = False
     symmetry: bool = True
     saving: Saving | None = None
+    ranged: Callable[[Ranges], Model] | None = field(default=None, compare=False)
+    """Builds the model for other ranges of integers without a declared range."""
     text: str = field(default="", compare=False)
 
     def __str__(self) -> str:
@@ -102,8 +106,12 @@ class Run:
     def outcome(self, engine: Engine | str) -> Outcome:
         """Runs the search with an engine and returns its outcome. Raises `KeyboardInterrupt`."""
         engine = load(engine) if isinstance(engine, str) else engine
+        model = self.model
+        if model.open_ranges and STARTING[engine.name] is NO_RANGES:
+            assert self.ranged is not None
+            model = self.ranged(NO_RANGES)
         request = Request(
-            self.model,
+            model,
             properties=self.properties,
             deadlock=self.deadlock,
             limits=self.limits,
@@ -121,6 +129,18 @@ class Run:
         """Returns the same search with other limits."""
         return replace(self, limits=replace(self.limits, **limits))
 
+    def in_ranges(self, **limits: Any) -> Run:
+        """Returns the same search with ranges that are wide enough within other limits."""
+        run = self
+        while run.model.open_ranges:
+            searched = replace(run.within(**limits), keep_going=True, deadlock=False)
+            left = left_ranges(searched.outcome("interpreter"))
+            if not left:
+                break
+            assert run.ranged is not None
+            run = replace(run, model=run.ranged(wider(run.model, left)))
+        return run
+
 
 def run_of(source: str | Path | Program, check: str | Check | None = None, **changes: Any) -> Run:
     """Returns the search of a check, by default the first one; `changes` are fields of `Run`."""
@@ -129,11 +149,24 @@ def run_of(source: str | Path | Program, check: str | Check | None = None, **cha
         read = program.load(read)
     if not isinstance(check, Check):
         check = next(item for item in read.checks if check in (None, item.name))
-    model = program.build(read, check)
+    ranged = partial(_ranged, read, check)
+    model = ranged({})
     chosen, deadlock = program.select(model, check), check.verdict != "violated"
     text = source if isinstance(source, str) else f"{read.path}, check {check.name}"
-    run = Run(model, chosen, deadlock, Limits(depth=check.depth), text=text)
-    return replace(run, **changes)
+    run = Run(model, chosen, deadlock, Limits(depth=check.depth), ranged=ranged, text=text)
+    return replace(run.in_ranges(max_states=MAX_STATES), **changes)
+
+
+def _ranged(read: Program, check: Check, ranges: Ranges) -> Model:
+    return program.build(read, check, ranges=ranges)
+
+
+def run_of_all(text: str, **changes: Any) -> Run:
+    """Returns the search of a spec's first check for all properties; `changes` are fields of
+    `Run`.
+    """
+    run = run_of(text)
+    return replace(run, properties=frozenset(range(len(run.model.properties))), **changes)
 
 
 def run_of_model(model: Model, **changes: Any) -> Run:
@@ -173,8 +206,7 @@ def loaded(text: str) -> Program:
 
 def model_of(text: str) -> Model:
     """Returns the model of a spec's first check."""
-    read = loaded(text)
-    return program.build(read, read.checks[0])
+    return run_of(text).model
 
 
 def assert_same(expected: Observed, actual: Observed, where: object) -> None:

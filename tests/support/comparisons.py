@@ -213,6 +213,7 @@ def bmc_agrees(run: Run, depth: int) -> str:
 
     Both must report the same problems, with the same depth and position, and the same reachables.
     """
+    run = run.in_ranges(depth=depth + 1, max_states=MAX_STATES)
     explicit = _enumerated(run, depth)
     try:
         symbolic = run.within(depth=depth, timeout=SECONDS).outcome("bmc")
@@ -252,6 +253,7 @@ def induction_agrees(run: Run, k: int = 1, seconds: float = SECONDS) -> str:
         outcome = run.within(depth=1, timeout=seconds, solving=Solving(k=k)).outcome("induction")
     except Unsupported as unsupported:
         return refused(unsupported)
+    run = run.in_ranges(depth=40, max_states=MAX_STATES)
     searched = _enumerated(replace(run, keep_going=True), 40)
     findings = _real(searched)
     if outcome.findings:

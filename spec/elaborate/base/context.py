@@ -12,7 +12,7 @@ from dataclasses import field
 from typing import Literal, Never, Protocol, TypeAlias
 
 from fencepost.spec.core import ir
-from fencepost.spec.core.open_ranges import NARROWEST, Range, Ranges, widened
+from fencepost.spec.core.open_ranges import Range, Ranges, assumed_range, widened
 from fencepost.spec.core.size_limits import DEEPEST, MAX_EXPANDED, MAX_NESTED
 from fencepost.spec.core.types import Int, Option, Type, describe
 from fencepost.spec.elaborate.base.built_in import RESERVED, VALUE_WORDS, BuiltIn
@@ -185,7 +185,7 @@ class Elaboration:
         """Returns the type of the integer without a declared range that is written at ``span``."""
         key = f"{span.source.name}:{span.start}"
         if key not in self.open_ranges:
-            low, high = self.ranges.get(key, NARROWEST)
+            low, high = assumed_range(self.ranges, key)
             self.open_ranges[key] = ir.OpenRange(key, "", low, high, span)
         known = self.open_ranges[key]
         return Int(known.low, known.high, list(self.open_ranges).index(key))

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Literal, assert_never
 
 from fencepost.spec.core import ir
-from fencepost.spec.core.open_ranges import Range, Ranges
+from fencepost.spec.core.open_ranges import NO_RANGES, Range, Ranges
 from fencepost.spec.core.properties import PropertyKind
 from fencepost.spec.core.recording import Recording
 from fencepost.spec.core.scenario import Scenario
@@ -166,9 +166,9 @@ def build(
     the spec. It becomes the last property of the model. With ``of_any_type``, it may be an
     expression of any type; such a model is only for `Runner.value`. ``recorder`` records the
     meanings of names, even if the spec is wrong. The scenarios in ``stated`` are checked as well.
-    ``ranges`` are assumed for integers without a declared range; if it is None, such integers are
-    refused. The ranges in the model are wider if constants of the spec require it. Raises Rejected
-    with all problems found.
+    ``ranges`` are assumed for integers without a declared range, or none with `NO_RANGES`; if it
+    is None, such integers are refused. The ranges in the model are wider if constants of the spec
+    require it. Raises Rejected with all problems found.
     """
     model = _assembled(program, check, overrides, asked, recorder, of_any_type, stated, ranges)[1]
     return model if ranges is not None else _closed(model)
@@ -185,12 +185,15 @@ def mapped(
 
 
 def staged(
-    program: Program, check: Check, overrides: Mapping[str, str] | None = None
+    program: Program,
+    check: Check,
+    overrides: Mapping[str, str] | None = None,
+    ranges: Ranges | None = None,
 ) -> tuple[ir.Model, Scenario]:
     """Builds a scenario and its model. Raises Rejected like `build`."""
-    assembly, model = _assembled(program, check, overrides)
+    assembly, model = _assembled(program, check, overrides, ranges=ranges)
     (scenario,) = assembly.scenarios
-    return _closed(model), scenario
+    return model if ranges is not None else _closed(model), scenario
 
 
 def _closed(model: ir.Model) -> ir.Model:
@@ -279,7 +282,7 @@ def _attempted(
         # A spec without its broken declarations has other warnings.
         problems = map(_explained, work.problems if whole else errors)
         raise Rejected([*problems, *_unknown_properties(tree, check)])
-    if model.open_ranges:
+    if model.open_ranges and work.ranges != NO_RANGES:
         _refuse_uses(model)
     if check is not None and check.without:
         model = without_fairness(model, check.without, check.spans, check.span)

@@ -11,6 +11,7 @@ from fencepost.spec.core.type_relations import join
 from fencepost.spec.core.types import (
     INT64_HIGH,
     INT64_LOW,
+    UNBOUNDED,
     Bag,
     Int,
     Map,
@@ -93,7 +94,9 @@ def _following(kinds: Types, step: Step, first: bool) -> Types | None:
 
 
 def _in_64_bits(kind: Type) -> Iterator[bool]:
-    return (INT64_LOW <= number <= INT64_HIGH for number in _numbers(kind))
+    return (
+        INT64_LOW <= number <= INT64_HIGH or abs(number) == UNBOUNDED for number in _numbers(kind)
+    )
 
 
 def _difference(kinds: Types, wider: Types) -> tuple[int, ...] | None:

@@ -10,14 +10,21 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from fencepost.spec.core import ir
-from fencepost.spec.core.open_ranges import limited, open_integers, relaxed, stored
+from fencepost.spec.core.open_ranges import (
+    exceeds_64_bits,
+    is_unbounded,
+    limited,
+    open_integers,
+    relaxed,
+    saturated,
+    stored,
+)
 from fencepost.spec.core.operators import Operator
 from fencepost.spec.core.size_limits import most
 from fencepost.spec.core.spelling import show
 from fencepost.spec.core.type_relations import component_pairs, join, same_shape, within
 from fencepost.spec.core.types import (
     INT64_HIGH,
-    INT64_LOW,
     Int,
     Integer,
     Machine,
@@ -218,7 +225,8 @@ def _fitted(context: Context, expr: ir.Expr, target: Type, span: Span, holds: st
     if not within(expr.type, wide):
         code = "F901" if isinstance(target, Int) else "F902"
         tests.append((wide, context.site(code, span, f"{holds}, but this value does not fit")))
-    for assumed in {item.open: item for item in open_integers(target)}.values():
+    every = {item.open: item for item in open_integers(target) if item.open is not None}
+    for assumed in every.values():
         for above in (False, True):
             tighter = limited(wide, assumed, above)
             if not within(wide, tighter):
@@ -396,8 +404,12 @@ def quotient(
 
 
 def in_64_bits(context: Context, low: int, high: int, span: Span) -> Int | None:
-    """Returns the type ``low..high``. Reports F702 if it does not fit in 64 bits."""
-    if low < INT64_LOW or high > INT64_HIGH:
+    """Returns the type ``low..high``, or one without bounds if it is computed from such a type.
+    Reports F702 if any other type does not fit in 64 bits.
+    """
+    if is_unbounded(low, high):
+        return Int(*saturated(low, high))
+    if exceeds_64_bits(low, high):
         value = f"is {low}" if low == high else f"could be anywhere in {low}..{high}"
         return context.report("F702", span, f"this {value}, which does not fit in 64 bits")
     return Int(low, high)

@@ -12,7 +12,7 @@ from fencepost.checker.symbolic.domain import Bits
 from fencepost.checker.symbolic.solver import Solver
 from fencepost.checker.symbolic.terms import Number, Vector
 from fencepost.spec.core.operators import Operator
-from fencepost.spec.core.types import Int
+from fencepost.spec.core.types import UNBOUNDED, Int
 
 SEEDS = range(40)
 
@@ -117,3 +117,32 @@ def test_unknown_truths() -> None:
     a = terms.fresh_truth("a")
     assert terms.one_of(a, terms.negation(a)) is True
     assert Solver().ask(terms.both(a, terms.at_most_one([a, a]))) is None
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("sign", Operator)
+def test_numbers_without_bounds(sign: Operator, seed: int) -> None:
+    """Integer terms and bit-vectors may be mixed, and the result is exact or wraps."""
+    random, solver = Random(seed), Solver(integers=True)
+    b, y = drawn(random, solver)
+    x = random.choice([random.randint(-300, 300), random.randint(-(10**30), 10**30)])
+    a, fact = terms.fresh_number("n", -UNBOUNDED, UNBOUNDED if seed % 2 else 10**30)
+    assert fact is True or seed % 2 == 0
+    solver.add(terms.same_number(a, x))
+    (a, x), (b, y) = random.choice([((a, x), (b, y)), ((b, y), (a, x))])
+    if sign.row.divides:
+        y = y or 1
+        solver.add(terms.same_number(b, y))
+    exact = python_value(sign, x, y)
+    assert in_model(solver, terms.arithmetic(sign, a, b, None)) == exact
+    assert in_model(solver, terms.arithmetic(sign, a, b, 8)) == terms.wrapped(exact, 8)
+    for truth, meant in ((terms.same_number(a, b), x == y), (terms.less(a, b), x < y)):
+        assert (solver.ask(truth) is not None) == meant
+        assert (solver.ask(terms.negation(truth)) is None) == meant
+    assert in_model(solver, terms.choose_number(terms.less(a, b), a, b)) == min(x, y)
+
+
+def in_model(solver: Solver, number: Number) -> int:
+    model = solver.ask(True)
+    assert model is not None
+    return terms.number_in(model, number)
