@@ -5,9 +5,11 @@ one worker.
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any, cast
 
-from fencepost.checker.evaluator.model import EVALUATION, TlaModel
+from fencepost.checker.evaluator.model import EVALUATION, TlaModel, ValueTable
 from fencepost.checker.evaluator.runner import TlaRunner
 from fencepost.checker.outcome import Finding, Outcome, Verdict
 from fencepost.checker.request import Request, Translation, Unsupported
@@ -22,6 +24,10 @@ from fencepost.spec.core.properties import Rank
 from fencepost.spec.core.types import State
 from fencepost.spec.semantics.stepper import Failure
 from fencepost.spec.tla.evaluate.machine import Located
+from fencepost.spec.tla.evaluate.specification import Condition, Specification
+from fencepost.spec.tla.values.kinds import TRUE, Value
+from fencepost.spec.tla.values.symmetry import Permutation, permuted
+from fencepost.spec.tla.values.universe import Universe
 
 RECURSION = 40_000
 """The depth of Python calls during an evaluation. A recursive operator takes several per call."""
@@ -59,15 +65,46 @@ def _searched(request: Request, model: TlaModel) -> Outcome:
     broken = _assumptions(model, account)
     if broken is not None:
         return broken
-    if model.specification.initial is None:
+    specification: Specification = model.specification
+    if specification.initial is None:
         note = "The module has no behaviour; its assumptions hold."
-        notes = (note, *model.specification.notes)
+        notes = (note, *specification.notes)
         return replace(without_states(model, Verdict.OK, account.elapsed), notes=notes)
     watch = Watch(request, account, Interrupts())
     runner = TlaRunner(model)
-    states = ValueStates(watch, runner, None, TlaVisitor)
-    outcome = LevelSearch(watch, states, runner=lambda: runner).run()
-    return replace(outcome, notes=(*outcome.notes, *model.specification.notes))
+    states = TlaStates(watch, runner)
+    specification.universe.runtime.statistic = states.statistic
+    search = LevelSearch(watch, states, runner=lambda: runner)
+    outcome = search.run(lambda outcome: _completed(outcome, model))
+    return replace(outcome, notes=(*outcome.notes, *_notes(specification), *specification.notes))
+
+
+def _notes(specification: Specification) -> Iterator[str]:
+    """Yields the remarks about merged states."""
+    view = specification.view
+    if view is not None:
+        yield f"States with the same value of {view.name} count as one."
+    if specification.permutations:
+        yield (
+            f"States that one of {len(specification.permutations) + 1:,} permutations maps to each "
+            "other count as one; the search does not verify that the module is symmetric."
+        )
+
+
+def _completed(outcome: Outcome, model: TlaModel) -> Outcome:
+    """Returns the outcome of a search, after the postcondition if the search was complete."""
+    condition = model.specification.postcondition
+    if condition is None or outcome.verdict is not Verdict.OK:
+        return outcome
+    depth, verdict = outcome.statistics.depth, Verdict.ASSERTION
+    try:
+        if model.specification.value(condition, [None] * len(model.variables)) is TRUE:
+            return outcome
+        site = Site(EVALUATION, condition.span, f"the postcondition {condition.name} is not true")
+    except Located as error:
+        verdict, site = Verdict.ERROR, Site(EVALUATION, error.span, str(error))
+    finding = Finding(verdict, None, depth, None, site=site)
+    return replace(outcome, verdict=verdict, findings=(finding,))
 
 
 def _assumptions(model: TlaModel, account: Account) -> Outcome | None:
@@ -86,6 +123,77 @@ def _assumptions(model: TlaModel, account: Account) -> Outcome | None:
     return replace(outcome, findings=tuple(findings))
 
 
+class TlaStates(ValueStates):
+    """The states of a module, in the order of discovery, as TLC has it with one worker."""
+
+    def __init__(self, watch: Watch, runner: TlaRunner) -> None:
+        self.identity = Identity(runner.tla)
+        super().__init__(watch, runner, None, self._new_visitor)
+
+    def _new_visitor(self, *arguments: Any, **named: Any) -> TlaVisitor:
+        return TlaVisitor(self.identity, *arguments, **named)
+
+    def ordered(self, states: list[State]) -> list[State]:
+        return states
+
+    def statistic(self, name: str) -> Value:
+        """Returns the value of TLCGet for a name."""
+        extent = self.extent
+        level = extent.level - 1
+        match name:
+            case "level":
+                return level
+            case "diameter":
+                return max(1, level + bool(self._visitor.fresh))
+            case "distinct":
+                return extent.states
+            case "generated":
+                return extent.generated
+            case "queue":
+                return extent.states - extent.expanded
+            case "duration":
+                return int(self._watch.account.elapsed)
+            case _:
+                return None
+
+
+class Identity:
+    """Decides which states count as one: by the view and by the symmetry of the configuration."""
+
+    def __init__(self, model: TlaModel) -> None:
+        self.model = model
+        self.universe: Universe = model.specification.universe
+        self.view: Condition | None = model.specification.view
+        self.images: list[tuple[Permutation, dict[int, int]]] = [
+            (permutation, {}) for permutation in model.specification.permutations
+        ]
+        """The permutations with the numbers of the values that they make."""
+        self.keys: set[State] = set()
+        """The keys of the states inside the constraints."""
+
+    @property
+    def merges(self) -> bool:
+        """Whether different states may count as one."""
+        return self.view is not None or bool(self.images)
+
+    def key(self, state: State) -> State:
+        """Returns the same key for states that count as one. Raises `Located`."""
+        least = min((state, *(self._image(state, *pair) for pair in self.images)))
+        if self.view is None:
+            return least
+        value = self.model.specification.value(self.view, self.model.values(least))
+        return (self.model.table.number(value),)
+
+    def _image(self, state: State, permutation: Permutation, numbers: dict[int, int]) -> State:
+        table: ValueTable = self.model.table
+        members = cast("tuple[int, ...]", state)
+        for number in members:
+            if number not in numbers:
+                value = permuted(self.universe, table.values[number], permutation)
+                numbers[number] = table.number(value)
+        return tuple([numbers[number] for number in members])
+
+
 class TlaVisitor(Visitor):
     """Visits the states of a module. A state is a deadlock if nothing at all follows it.
 
@@ -94,6 +202,11 @@ class TlaVisitor(Visitor):
     """
 
     runner: TlaRunner
+
+    def __init__(self, identity: Identity, *arguments: Any, **named: Any) -> None:
+        super().__init__(*arguments, **named)
+        self.identity = identity
+        self.merges = identity.merges
 
     def expand(self, state: State) -> None:
         followed = False
@@ -114,3 +227,21 @@ class TlaVisitor(Visitor):
                 self._check_step(number, after, state)
         if not followed and self.deadlock:
             self.account.offer(Candidate(self.depth, Rank.DEADLOCK, 0, state))
+
+    def _discover(self, state: State, before: State | None) -> None:
+        if not self.merges:
+            super()._discover(state, before)
+            return
+        keys = self.identity.keys
+        try:
+            key = self.identity.key(state)
+        except Located as error:
+            self.seen[state] = before
+            self._fail(self.depth + 1, 0, before, Failure(self.runner.tla.site(error), False))
+            return
+        if key not in keys:
+            size = len(self.fresh)
+            super()._discover(state, before)
+            # A state outside the constraints does not represent others.
+            if len(self.fresh) > size:
+                keys.add(key)

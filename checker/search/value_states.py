@@ -28,7 +28,7 @@ class ValueStates:
         watch: Watch,
         runner: Runner,
         orbits: Orbits | None,
-        visitor: type[Visitor] = Visitor,
+        visitor: Callable[..., Visitor] = Visitor,
     ) -> None:
         self._runner = runner
         self._watch = watch
@@ -59,7 +59,7 @@ class ValueStates:
 
     def expand(self) -> None:
         visitor = self._visitor
-        frontier, visitor.fresh, visitor.stand_for = sorted(visitor.fresh), [], 0
+        frontier, visitor.fresh, visitor.stand_for = self.ordered(visitor.fresh), [], 0
         visitor.depth += 1
         if self._orbits is not None:
             self._levels.append(frontier)
@@ -67,6 +67,10 @@ class ValueStates:
             self._watch.look()
             visitor.expand(state)
             self._expanded += 1
+
+    def ordered(self, states: list[State]) -> list[State]:
+        """Returns the states of a level in the order of their expansion."""
+        return sorted(states)
 
     def examine(self) -> None:
         """Does nothing, because the visitor checks a state when it finds it."""

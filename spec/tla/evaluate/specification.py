@@ -47,15 +47,15 @@ from fencepost.spec.tla.syntax.config import (
 )
 from fencepost.spec.tla.syntax.tree import Apply, Expr
 from fencepost.spec.tla.values.kinds import FALSE, TRUE, EvaluationError, Value
+from fencepost.spec.tla.values.symmetry import Permutation, group
 from fencepost.spec.tla.values.universe import Universe
-
-REFUSED_SECTIONS = ("SYMMETRY", "VIEW", "ALIAS", "POSTCONDITION")
-"""The sections of a configuration that are not supported yet."""
 
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """A named condition on states or on steps, with the place of its definition."""
+    """A named condition on states or on steps, or another expression about these, with the place
+    of its definition.
+    """
 
     name: str
     span: Span
@@ -98,7 +98,6 @@ class Specification:
         self.machine = Machine(self.universe, [variable.name for variable in self.variables])
         self.compiler = Actions(self.machine)
         self.compiler.instantiated = loader.instantiated
-        self._refuse_sections()
         self._configure()
         self._check_definitions()
         self.assumptions = [*self._assumptions()]
@@ -112,6 +111,10 @@ class Specification:
         self.invariants += [*self._conditions("INVARIANT", 1)]
         self.constraints = [*self._conditions("CONSTRAINT", 1)]
         self.action_constraints = [*self._conditions("ACTION_CONSTRAINT", 2)]
+        self.view = self._expression("VIEW", 1)
+        self.alias = self._expression("ALIAS", 2)
+        self.postcondition = self._expression("POSTCONDITION", 1)
+        self.permutations = self._symmetry()
         for word in self.config.words("PROPERTY"):
             self._property(word)
 
@@ -125,12 +128,6 @@ class Specification:
         for module in self.loader.trees:
             for name in module.words:
                 self.universe.rank(name)
-
-    def _refuse_sections(self) -> None:
-        for section in REFUSED_SECTIONS:
-            word = self.config.word(section)
-            if word is not None:
-                self._refuse(word.span, f"{section} is not supported yet")
 
     def _refuse(self, span: Span, message: str, code: str = "F657") -> NoReturn:
         raise Rejected([Problem(code, span, message)])
@@ -251,6 +248,30 @@ class Specification:
                 kind = "states" if level == 1 else "steps"
                 self._refuse(word.span, f'"{word.text}" is not a condition on {kind}', "F655")
             yield Condition(word.text, span, code, layout)
+
+    def _expression(self, section: str, level: int) -> Condition | None:
+        """Compiles the expression that a section names, if there is one."""
+        word = self.config.word(section)
+        if word is None:
+            return None
+        operator, layout = self._operator(word), Layout()
+        node = Apply(operator.name, (), operator.place)
+        code = self.compiler.expr(node, Env(self.root, layout))
+        if code.level > level:
+            kind = "the next state" if code.level == 2 else "time"
+            self._refuse(word.span, f'{section} "{word.text}" is about {kind}', "F655")
+        return Condition(word.text, operator.place, code, layout)
+
+    def _symmetry(self) -> list[Permutation]:
+        """Returns the permutations that the configuration names, and those that they generate."""
+        named, word = self._expression("SYMMETRY", 0), self.config.word("SYMMETRY")
+        if named is None or word is None:
+            return []
+        try:
+            value = self.evaluated(named.code.run, named.layout, named.span)
+            return group(self.universe, self.universe.elements(value))
+        except EvaluationError as error:
+            self._refuse(word.span, f'SYMMETRY "{word.text}": {error}', "F656")
 
     def _named(self, word: Word) -> tuple[Code, Span, Layout]:
         operator = self._operator(word)
@@ -394,6 +415,19 @@ class Specification:
         machine.current[:] = state
         machine.following[:] = [None] * len(state) if after is None else after
         return bool(self.evaluated(condition.code.run, condition.layout, condition.span))
+
+    def value(
+        self, expression: Condition, state: Sequence[Any], after: Sequence[Any] | None = None
+    ) -> Value:
+        """Evaluates an expression in a state, or on a step. Raises `Located`."""
+        machine = self.machine
+        machine.current[:] = state
+        machine.following[:] = [None] * len(state) if after is None else after
+        value = self.evaluated(expression.code.run, expression.layout, expression.span)
+        try:
+            return self.universe.normalise(value)
+        except EvaluationError as error:
+            raise located(error, expression.span) from None
 
     def evaluated(self, run: Run, layout: Layout, span: Span) -> Any:
         try:

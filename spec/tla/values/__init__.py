@@ -32,6 +32,8 @@ TLC reports an error. They are bound once by the evaluator:
   `single(x, v)` for `:>`.
 - `normalise(v)`: the normal form, interned.
 
+`symmetry.py` permutes the model values in a value.
+
 Constructors of lazy sets: `interval(low, high)`, `PowerSet(s)`, `FunctionSet(s, t)`,
 `RecordSet({"a": s})`, `Product((s, t))`, `SequenceSet(s)`, `Filter(s, predicate)`; constants `NAT`,
 `INT`, `STRING`, `BOOLEAN`. `show(value)` writes a value as TLC does.
