@@ -27,6 +27,7 @@ from fencepost.spec.elaborate.types.bidirectional import open_ended
 from fencepost.spec.elaborate.types.narrowing import known_tags, mentions, reading
 from fencepost.spec.elaborate.types.partiality import (
     coerced,
+    component,
     in_bounds,
 )
 from fencepost.spec.elaborate.types.type_expressions import module_member
@@ -255,7 +256,7 @@ def _attribute(context: Context, node: syntax.Attribute) -> Place | None:
         path=(*outer.path, ir.FieldStep(index)),
         read=ir.GetField(field.type, outer.read, index, span=node.span),
         ghost=outer.ghost or field.ghost,
-        holder=field.name,
+        holder=component(index + 1, outer.holder) if outer.type.is_tuple else field.name,
     )
 
 

@@ -140,7 +140,7 @@ def coerced(
         return Operand(some, inner.ghost)
     if expr.type == target:
         return operand
-    if isinstance(expr, ir.MakeRecord) and component_pairs(expr.type, target):
+    if isinstance(expr, ir.MakeRecord | ir.Literal) and component_pairs(expr.type, target):
         whole = _by_components(context, expr, target, span, holder, *notes)
         return None if whole is None else Operand(whole, operand.ghost)
     holds = (
@@ -170,18 +170,34 @@ def coerced(
 
 
 def _by_components(
-    context: Context, expr: ir.MakeRecord, target: Type, span: Span, holder: str, *notes: Note
+    context: Context,
+    expr: ir.MakeRecord | ir.Literal,
+    target: Type,
+    span: Span,
+    holder: str,
+    *notes: Note,
 ) -> ir.Expr | None:
-    """Converts each component of a tuple by itself, so that messages point to it."""
+    """Converts each component of a tuple by itself, so that messages name it."""
+    types = component_pairs(expr.type, target)
+    if isinstance(expr, ir.MakeRecord):
+        fields = expr.fields
+    else:
+        assert isinstance(expr.value, tuple)
+        values = zip(types, expr.value, strict=True)
+        fields = tuple(ir.Literal(kind, value, span=expr.span) for (kind, _), value in values)
     parts: list[ir.Expr] = []
-    pairs = zip(expr.fields, component_pairs(expr.type, target), strict=True)
-    for number, (part, (_, kind)) in enumerate(pairs, 1):
-        name = f"component {number} of {holder}" if holder else ""
+    for number, (part, (_, kind)) in enumerate(zip(fields, types, strict=True), 1):
+        name = component(number, holder) if holder else ""
         operand = coerced(context, Operand(part), kind, part.span or span, name, *notes)
         parts += [] if operand is None else [operand.expr]
-    if len(parts) < len(expr.fields):
+    if len(parts) < len(fields):
         return None
-    return ir.MakeRecord(target, tuple(parts), span=expr.span)
+    return settled(ir.MakeRecord(target, tuple(parts), span=expr.span), *parts)
+
+
+def component(number: int, holder: str) -> str:
+    """Returns the name of a component in messages. Components are counted from 1."""
+    return f"component {number} of {holder}"
 
 
 def converted_value(

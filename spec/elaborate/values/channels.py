@@ -309,7 +309,9 @@ def send(context: Context, node: syntax.Send) -> ir.Statement | None:
         context.expression(node.message, kind)
         return None
     note: Note = (target.entity.span, f"{target.entity.name} is declared here")
-    message = converted_value(context, node.message, kind, target.entity.name, note)
+    message = converted_value(
+        context, node.message, kind, f"a message of {target.entity.name}", note
+    )
     if message is None:
         return None
     ordinary(context, message, "a message", node.message.span)

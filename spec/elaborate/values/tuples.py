@@ -10,6 +10,7 @@ from fencepost.spec.elaborate.base.symbols import Operand
 from fencepost.spec.elaborate.types.partiality import settled, widened
 from fencepost.spec.elaborate.types.type_expressions import denotes_type
 from fencepost.spec.elaborate.values.collections import universe
+from fencepost.spec.records import replace
 from fencepost.spec.syntax import nodes as syntax
 
 
@@ -36,7 +37,9 @@ def value(context: Context, node: syntax.Tuple, expected: Type | None) -> Operan
         operands.append(operand)
     if len(operands) < len(node.parts):
         return None
-    exprs = tuple(operand.expr for operand in operands)
+    # The expression of a local or of a call has the span of another place.
+    pairs = zip(operands, node.parts, strict=True)
+    exprs = tuple(replace(operand.expr, span=part.span) for operand, part in pairs)
     kind = tuple_type([expr.type for expr in exprs])
     if bounded(context, kind, node.span) is None:
         return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.support.checked_specs import refused, verdict, worth
+from tests.support.checked_specs import ran, refused, verdict, worth
 from tests.support.text_tables import tables
 
 TABLES = tables(Path(__file__))
@@ -46,6 +46,18 @@ def test_effect(body: str, expected: str) -> None:
     else:
         assert verdict(f"{text}invariant I: done implies {expected}\n") == "ok"
         assert verdict(f"{text}invariant I: done implies not ({expected})\n") == "violated I"
+
+
+@pytest.mark.parametrize(("body", "place", "holder"), TABLES["failure"])
+def test_failure(body: str, place: str, holder: str) -> None:
+    """The message names the component, and points to the last occurrence of ``place``."""
+    text = f"{PRELUDE}\ndef twice(n: 0..9): 0..9 = n + x\naction go: {body}\n"
+    site = ran(f"{text}check c: expect error\n").outcome.findings[0].site
+    assert site is not None
+    source = site.span.source.text
+    assert site.span.text == place
+    assert site.span.start == source.index(body) + body.rindex(place)
+    assert site.message.startswith(f"{holder} holds ")
 
 
 @pytest.mark.parametrize(("line", "code", "phrase"), TABLES["misuse"])
