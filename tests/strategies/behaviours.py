@@ -104,7 +104,7 @@ class _System:
 
     def _group(self, own: bool, members: Sequence[str]) -> str:
         word = self.drawing.pick(["fair", "strongly fair"])
-        line = f"{word} {{{', '.join(members)}}}"
+        line = f"{word} {{{', '.join(dict.fromkeys(members))}}}"
         if not self.drawing.chance(35):
             return line
         return f"{line} where {self.phrases(own).text('predicate', 0)}"

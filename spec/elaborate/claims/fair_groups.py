@@ -90,6 +90,12 @@ class FairGroups:
         good = [part for part in parts if part is not None]
         if len(good) < len(parts) or (condition is None and node.condition is not None):
             return
+        written_for: dict[_Part, syntax.Expr] = {}
+        for part, written in zip(good, node.members, strict=True):
+            first = written_for.setdefault(part, written)
+            if first is not written:
+                message = f"{written.span.text} is in this group already"
+                context.report("F802", written.span, message, (first.span, "it is named here"))
         self.work.quantified += [] if condition is None else [condition.expr]
         self.work.quantified += [choice for part in good for choice in part.choices]
         for value in (None,) if kind is None else values(kind):
@@ -174,7 +180,8 @@ class FairGroups:
             return wrong_number(context, entity.name, *count, written.span, entity.note)
         choices: list[ir.Expr] = []
         for index, kind in zip(indices, entity.indices, strict=False):
-            operand = converted_value(context, index, kind, entity.name, entity.note)
+            holder = f"an index of {entity.name}"
+            operand = converted_value(context, index, kind, holder, entity.note)
             if operand is None:
                 return None
             choices.append(operand.expr)

@@ -4,7 +4,7 @@ given ones.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from fencepost.spec.core import ir
 from fencepost.spec.core.type_relations import within
@@ -16,12 +16,13 @@ from fencepost.spec.elaborate.base.symbols import (
     Entity,
     Operand,
     RoleEntity,
+    kind_of,
 )
 from fencepost.spec.elaborate.types.arguments import named, wrong_number
 from fencepost.spec.elaborate.types.partiality import bound_all, same_kind, settled, widened
 from fencepost.spec.elaborate.values.roles import denoted, is_broken, process, through
 from fencepost.spec.syntax import nodes as syntax
-from fencepost.spec.text.problem import suggestion
+from fencepost.spec.text.problem import listing, suggestion_or_all
 from fencepost.spec.text.source import Span
 
 
@@ -75,7 +76,7 @@ def action_of(context: Context, node: syntax.Expr) -> ActionEntity | None:
     if isinstance(entity, ActionEntity):
         return entity
     if not isinstance(entity, BrokenEntity) and not is_broken(context, node):
-        _no_action(context, node)
+        _no_action(context, node, entity)
     return None
 
 
@@ -90,36 +91,47 @@ def _action(context: Context, node: syntax.Expr) -> Entity | None:
     return denoted(context, node)
 
 
-def _no_action(context: Context, node: syntax.Expr) -> None:
-    names: set[str] = set()
-    name = node
+def _no_action(context: Context, node: syntax.Expr, entity: Entity | None) -> None:
+    """Reports that ``node``, which denotes ``entity``, is not an action."""
+    span, here = node.span, "an action is required here"
+    notes = () if entity is None else (entity.note,)
+    hint = f", but {node.span.text} is {kind_of(entity)}" if entity is not None else ""
+    role = entity if isinstance(entity, RoleEntity) else None
     if isinstance(node, syntax.Attribute):
-        name = node.name
         family = _family(context, node.base)
         if family:
-            context.report(
-                "F322", node.span, f"a process is named in brackets: {family}.{name.text}"
+            here = f"a process is named in brackets: {family}.{node.name.text}"
+        elif seen := through(context, node):
+            span = node.name.span
+            hint = f", but {node.name.text} is {kind_of(entity)}" if entity is not None else ""
+            here = f"an action of {seen.role.name} is required here"
+            hint += suggestion_or_all(
+                node.name.text, _actions_in(seen.role.names), f"{seen.role.name} has"
             )
-            return
-        seen = through(context, node)
-        scope = {} if seen is None else seen.role.names
-        names = {text for text, entry in scope.items() if isinstance(entry, ActionEntity)}
-    elif isinstance(node, syntax.Name):
-        scopes = [context.module.names, context.role.names if context.role else {}]
-        for scope in scopes:
-            names |= {text for text, entry in scope.items() if isinstance(entry, ActionEntity)}
-        for role in context.module.names.values():
-            if not isinstance(role, RoleEntity):
-                continue
-            inside = role.names.get(node.text)
-            if isinstance(inside, ActionEntity):
-                written = f"{role.name}{'' if role.index_type is None else '[...]'}.{node.text}"
-                message = f"{node.text} is an action of a role: write {written}"
-                context.report("F322", node.span, message, (inside.span, "declared here"))
+    elif isinstance(node, syntax.Index):
+        inside = denoted(context, node.base)
+        role = inside if isinstance(inside, RoleEntity) else None
+        if isinstance(inside, ActionEntity):
+            hint, notes = f", but {inside.name} has no index", (inside.note,)
+    elif isinstance(node, syntax.Name) and entity is None:
+        for other in context.module.names.values():
+            within_role = other.names.get(node.text) if isinstance(other, RoleEntity) else None
+            if isinstance(other, RoleEntity) and isinstance(within_role, ActionEntity):
+                written = f"{other.name}{'' if other.index_type is None else '[...]'}.{node.text}"
+                here = f"{node.text} is an action of a role: write {written}"
+                context.report("F322", span, here, (within_role.span, "declared here"))
                 return
-    hint = suggestion(name.text, names) if isinstance(name, syntax.Name) else ""
-    message = f"an action is required here: its name, or Role.action{hint}"
-    context.report("F322", node.span, message)
+        scopes = [context.module.names, context.role.names if context.role else {}]
+        names = [name for scope in scopes for name in _actions_in(scope)]
+        hint = f": its name, or Role.action{suggestion_or_all(node.text, names, 'there are')}"
+    if role is not None:
+        actions = [f"{node.span.text}.{name}" for name in _actions_in(role.names)]
+        hint += f"; its actions are {listing(actions, 'and')}" if actions else ""
+    context.report("F322", span, f"{here}{hint}", *notes)
+
+
+def _actions_in(scope: Mapping[str, Entity]) -> list[str]:
+    return [name for name, entity in scope.items() if isinstance(entity, ActionEntity)]
 
 
 def _family(context: Context, base: syntax.Expr) -> str:
