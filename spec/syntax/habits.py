@@ -27,7 +27,7 @@ from fencepost.spec.syntax.tokens import (
     Token,
     word_set,
 )
-from fencepost.spec.text.problem import Note, Problem
+from fencepost.spec.text.problem import Note, Problem, suggestion
 from fencepost.spec.text.source import Source, Span
 
 
@@ -480,14 +480,23 @@ def _loop(slip: Slip) -> Problem | None:
 
 
 def _folded(slip: Slip) -> Problem | None:
-    """Recognizes `fold(x in S, ...)`, `fold(n = 0, x in S: e)` and `fold(n, x in S: e)`."""
+    """Recognizes `fold(x in S, ...)`, `fold(n = 0, x in S: e)`, `fold(n, x in S: e)`, a misspelt
+    word in a fold, and `reduce(n, x in S from 0: e)`.
+    """
     texts = [token.text for token in slip.inside]
-    before = slip.line[: len(slip.line) - len(texts)]
-    if not before or before[-1].text != "fold" or (not texts and "(" not in slip.expected):
+    before, unexpected = slip.line[: len(slip.line) - len(texts)], slip.unexpected
+    if not before or (not texts and "(" not in slip.expected):
         return None
-    if "from" in texts and ":" in texts[texts.index("from") :]:
+    name = before[-1]
+    if unexpected.text == "from" and name.kind == NAME and name.text != "fold":
+        message = f'there is no "{name.text}" here; the form of a fold is: {vocabulary.FOLD}'
+        return slip.problem("F111", message, at=name)
+    if name.text != "fold" or ("from" in texts and ":" in texts[texts.index("from") :]):
         return None
-    return slip.problem("F101", f"the form of a fold is: {vocabulary.FOLD}")
+    guess = suggestion(unexpected.text, slip.expected & {"in", "if", "from"})
+    if unexpected.text == "where":
+        guess = ', and its condition begins with "if"'
+    return slip.problem("F101", f"the form of a fold is: {vocabulary.FOLD}{guess}")
 
 
 def _no_result(slip: Slip) -> Problem | None:

@@ -331,8 +331,14 @@ def _not_operand(slip: Slip) -> Problem | None:
 
 
 def _tuple(slip: Slip) -> Problem | None:
-    """Recognizes `(a,)`, and `()` that is not a call."""
+    """Recognizes `(a,)`, `()` that is not a call, and `for a, b in S`."""
     inside = slip.inside
+    if slip.unexpected.kind == "," and _names_one(slip):
+        names = f"({slip.near(-1).text}, {slip.near(1).text})"
+        notes: list[Note] = []
+        if slip.near(-2).text != "let" and not slip.begins_line(-2):
+            notes.append((None, f"each name has a set of its own: {slip.near(-1).text} in S, ..."))
+        return slip.problem("F101", f"a pattern for a tuple has parentheses: {names}", *notes)
     if slip.unexpected.kind != ")" or not inside or inside[0].kind != "(":
         return None
     before = slip.near(-2).kind
@@ -342,19 +348,32 @@ def _tuple(slip: Slip) -> Problem | None:
     return slip.problem("F101", "a tuple has at least two components, as in (a, b)")
 
 
+def _names_one(slip: Slip) -> bool:
+    """Returns whether the token before the unexpected one is a name that `for`, `let` or a
+    quantifier binds, and another name follows.
+    """
+    is_name = slip.near(-1).kind == NAME and slip.near(1).kind == NAME
+    return is_name and slip.expected <= {"in", "="} and slip.near(-2).text != ","
+
+
 def _several(slip: Slip) -> Problem | None:
-    """Recognizes a role with two indices, a group to be removed, and a comprehension without
-    brackets.
+    """Recognizes a role with two indices, an empty group, a group to be removed, a comprehension
+    without brackets, and a formula that names the constraint.
     """
     unexpected, line = slip.unexpected, [token.text for token in slip.line]
     if unexpected.kind == "," and "]" in slip.expected and "role" in line[:3]:
         note = (None, "a tuple combines several: role R[p: (A, B)], with p.1 and p.2")
         return slip.problem("F101", "a role has one index", note)
+    if unexpected.kind == "}" and line[-1:] == ["{"] and "fair" in line[:2]:
+        return slip.problem("F101", "a group has at least one action")
     if unexpected.kind == "{" and line == ["without", "fair"]:
         note = (None, "a group with a name can be removed: fair Name: {a, b}")
         return slip.problem("F101", "expected the name of an action, a role or a group", note)
     if unexpected.text == "for" and slip.inside[:1] and slip.inside[0].kind == "(":
         return slip.problem("F101", "put the comprehension in brackets: f([e for x in S])")
+    if "within" in (unexpected.text, slip.near(-1).text) and "property" in line and ":" in line:
+        message = '"within constraint" follows the name: property P within constraint: a leads to b'
+        return slip.problem("F101", message)
     return None
 
 
@@ -394,6 +413,8 @@ def _text(slip: Slip) -> Problem | None:
 
 
 def _pattern(slip: Slip) -> Problem | None:
+    if slip.unexpected.kind == INTEGER and {"none", "true", NAME} <= slip.expected - {INTEGER}:
+        return slip.problem("F117", 'a number is not a pattern; compare it by "if"')
     if not ({"==", NAME} <= slip.expected - {INTEGER} and slip.unexpected.text):
         if (
             slip.unexpected.kind == "("
@@ -436,6 +457,17 @@ def _else_if(slip: Slip) -> Problem | None:
 def _value_cases(slip: Slip) -> Problem | None:
     """Recognizes cases of a match expression that are separated in a wrong way."""
     unexpected, before = slip.unexpected, [token.text for token in slip.line]
+    if unexpected.text == "case" and "then" not in slip.symbols and not slip.begins_line():
+        if ":" in slip.expected and "match" in before:
+            return slip.problem("F101", 'expected ":", found "case"')
+        if INTEGER in slip.expected and "match" not in before:
+            note = (None, "the form is: match e: case A: a; case _: b")
+            return slip.problem("F113", 'this "case" belongs to no "match"', note)
+    if unexpected.text in ("->", "=>") and "case" in before and ":" in slip.expected:
+        return slip.problem("F111", f'there is no "{unexpected.text}" here; write ":"')
+    if unexpected.text == ";" and slip.near(1).text in ("default", "else", "otherwise"):
+        other = f'write "case _" for "{slip.near(1).text}"'
+        return slip.problem("F113", other, at=slip.near(1)) if "case" in before else None
     if unexpected.text == ";" and before[:1] == ["case"]:
         message = 'a case of a match expression has one value, and ends with its line, without ";"'
         return slip.problem("F113", message)
@@ -560,7 +592,7 @@ def _misspelt(slip: Slip) -> Problem | None:
         return None
     # Keywords of TLA+ are in capital letters.
     lower = word.text.lower()
-    if remark := vocabulary.REMARKS.get(lower):
+    if remark := vocabulary.REMARKS.get(lower[:2] if lower[:3] in ("wf_", "sf_") else lower):
         return slip.problem("F114", f'there is no "{word.text}": {remark}', at=word)
     if word.text in vocabulary.PLACES and word.text not in allowed:
         return slip.problem("F124", f'"{word.text}" {vocabulary.PLACES[word.text]}', at=word)

@@ -33,7 +33,7 @@ FOLD = "fold(n, x in S from 0: n + x)"
 _OPERATORS = COMPARISONS | word_set("and or not implies iff .. + - | * // % &")
 CONNECTIVES = word_set("and or implies iff in is")
 """The operators between two values that are words."""
-PREFIXED = word_set("not forall exists choose always eventually")
+PREFIXED = word_set("not forall exists choose match always eventually")
 """Keywords before a value."""
 _TAILS = word_set(". [ ( ! ? with ;")
 
@@ -130,7 +130,7 @@ FORMS = {
     "fair": "fair action a:, fair role R: or fair {a, R.b} where e",
     "strongly": "strongly fair action a:, strongly fair role R: or strongly fair {a, R.b}",
     "environment": "environment action a:",
-    "def": "def f(x: T): U = e",
+    "def": "def f(x: T): U = e, or with recursion def f(x: T): U at most n = e",
     "procedure": "procedure p(x: T):",
     "invariant": "invariant I: e",
     "step": "step invariant S: e",
@@ -230,7 +230,10 @@ REMARKS = {
     "while": 'a step ends, so "for x in S:" goes through a finite set; an action is taken again',
     "receive": "an action receives through its head, action a on PATTERN from c",
     "wf": "write fair action a:, or fair {a, b} for a group",
+    "weak": "write fair action a:, or fair {a, b} for a group",
+    "weakly": "write fair action a:, or fair {a, b} for a group",
     "sf": "write strongly fair action a:, or strongly fair {a, b} for a group",
+    "recursive": "a def with a bound may call itself, as in def f(x: T): U at most n = e",
     "view": "states are compared as a whole; leave out what no action and no property reads",
     "action_constraint": 'use a "require" in the actions',
     "symmetry": "write symmetric type T = {a, b}",
@@ -272,6 +275,7 @@ PREFIXES = {
     "always": FORMULA, "eventually": FORMULA,
     "CHOOSE": 'write "choose x in S where p"',
     "EXCEPT": 'write "r with f: e"; an action assigns: m[k] = e',
+    "switch": 'write "match e: case A: a; case _: b"',
     "lambda": "a function is declared, as in def f(x: T): U = e",
 }  # fmt: skip
 """Words that other notations use before an operand, with advice."""

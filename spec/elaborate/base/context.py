@@ -128,8 +128,9 @@ class Elaboration:
     order of their numbers; ``given`` is set if a symbolic constant is overridden. ``quantified``
     holds the predicates and domains of formulas before their quantifiers are expanded. ``ranges``
     are the assumed ranges, ``open_ranges`` those of the integers met so far, and ``needed`` the
-    ranges that include the values known to be stored there. If ``muted``
-    is set, problems that depend on the values of constants are not recorded (see `scratch`).
+    ranges that include the values known to be stored there. ``misnamed`` holds the unions that were
+    compared with an unknown member. If ``muted`` is set, problems that depend on the values of
+    constants are not recorded (see `scratch`).
     ``recorder``, if there is one, records the meanings of names.
     """
 
@@ -155,6 +156,7 @@ class Elaboration:
     ranges: Ranges = field(default_factory=dict[str, Range])
     open_ranges: dict[str, ir.OpenRange] = field(default_factory=dict[str, ir.OpenRange])
     needed: dict[str, Range] = field(default_factory=dict[str, Range])
+    misnamed: set[ir.Expr] = field(default_factory=set[ir.Expr])
     slots: int = 0
     labels: int = 0
     expanded: int = 0

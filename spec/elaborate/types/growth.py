@@ -20,7 +20,7 @@ from fencepost.spec.core.types import (
     Set,
     Type,
 )
-from fencepost.spec.elaborate.base.context import Context, Stop
+from fencepost.spec.elaborate.base.context import Context, Reported, Stop
 from fencepost.spec.records import replace
 
 MAX_ROUNDS = 64
@@ -52,11 +52,11 @@ def attempted(
     return None if errors else result
 
 
-def grown(kinds: Types, rounds: int, step: Step) -> Types | None:
+def grown(kinds: Types, rounds: int, step: Step, unknown: Callable[[], Reported]) -> Types | None:
     """Returns types that include the values of every round, if there are at most ``rounds`` rounds
     after the first. ``step`` returns the types of a round, given those of the rounds before, or
-    None if there is a problem; it also receives whether this is its first call. Returns None if no
-    such types are known.
+    None if there is a problem; it also receives whether this is its first call, which reports the
+    problem. If no such types are known, calls ``unknown`` and returns None.
 
     If the types grow evenly, the types of the last round are extrapolated. Otherwise, the rounds
     are tried one by one. If ``kinds`` cannot be combined with the types of the next round, they are
@@ -66,28 +66,29 @@ def grown(kinds: Types, rounds: int, step: Step) -> Types | None:
     for done in range(min(rounds, MAX_ROUNDS) + 1):
         if done == rounds:
             return kinds
-        following = _following(kinds, step, done == 0)
-        if following is None:
+        new = step(kinds, done == 0)
+        if new is None and done == 0:
             return None
+        following = None if new is None else _together(kinds, new)
+        if following is None:
+            break
         growth = _difference(kinds, following)
         if following == kinds or growth is None:
             return kinds
         if growth == before:
             last = _extrapolated(kinds, growth, rounds - done)
-            after = None if last is None else _following(last, step, False)
+            new = None if last is None else step(last, False)
+            after = None if last is None or new is None else _together(last, new)
             if last is not None and after is not None:
                 difference = _difference(last, after)
                 if difference is not None and _at_most(difference, growth):
                     return last
         kinds, before = following, growth
-    return None
+    return unknown()
 
 
-def _following(kinds: Types, step: Step, first: bool) -> Types | None:
-    """Returns the types of the rounds so far and of the next one."""
-    new = step(kinds, first)
-    if new is None:
-        return None
+def _together(kinds: Types, new: Types) -> Types | None:
+    """Returns the types of the rounds so far and of a new one, or None if they exceed 64 bits."""
     joined = [join(a, b) for a, b in zip(kinds, new, strict=True)]
     together = tuple(b if a is None else a for a, b in zip(joined, new, strict=True))
     return together if all(all(_in_64_bits(kind)) for kind in together) else None

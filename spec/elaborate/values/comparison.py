@@ -19,6 +19,7 @@ from fencepost.spec.elaborate.base.ghosts import comparing
 from fencepost.spec.elaborate.base.symbols import Operand
 from fencepost.spec.elaborate.types.bidirectional import alike, open_ended, pair
 from fencepost.spec.elaborate.types.members import member_of
+from fencepost.spec.elaborate.types.narrowing import reading
 from fencepost.spec.elaborate.types.partiality import (
     bound,
     bound_all,
@@ -224,6 +225,7 @@ def is_test(context: Context, node: syntax.Is) -> Operand | None:
         return None
     tag = member_of(context, node.member, operand.type)
     if tag is None:
+        context.work.misnamed.add(reading(operand.expr))
         return None
     expr: ir.Expr
     if isinstance(operand.type, Union):

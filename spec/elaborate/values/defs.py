@@ -139,15 +139,25 @@ def _inside(
     )
 
 
-def _refuse(context: Context, entity: DefEntity | ProcedureEntity, span: Span) -> Reported:
-    """Reports a recursive call of a def without a bound, or of a procedure."""
-    name = entity.name
+def _refuse(
+    context: Context,
+    entity: DefEntity | ProcedureEntity,
+    span: Span,
+    called: DefEntity | None = None,
+) -> Reported:
+    """Reports that a def without a bound, or a procedure, is recursive. The call at ``span`` calls
+    ``called``, or ``entity`` itself if that is None.
+    """
+    last = context.expanding[-1]
+    through = called if last is entity else last
+    other = f" through {through.name}" if isinstance(through, DefEntity | ProcedureEntity) else ""
+    name = f'"{entity.name}" calls itself{other}'
     if isinstance(entity, ProcedureEntity):
-        message = f'"{name}" calls itself, but procedures cannot be recursive; a def can'
+        message = f"{name}, but procedures cannot be recursive; a def can"
         return context.work.report("F213", span, message, entity.note)
     head = Span(entity.span.source, entity.span.start, entity.decl.result.span.end)
     form = f"def {' '.join(head.text.split())} at most 10 = ..."
-    message = f'"{name}" calls itself, so it needs a bound on the depth of its calls: {form}'
+    message = f"{name}, so it needs a bound on the depth of its calls: {form}"
     return context.work.report("F213", span, message, entity.note)
 
 
@@ -220,6 +230,9 @@ def _recursion(
     """Elaborates a call of a def with a bound from outside the def."""
     bound = _bound(context, entity)
     inside = _inside(context, entity, instance, span).inner()
+    if span == entity.span:
+        # The def is checked by itself; there is no call.
+        inside = replace(inside, calls=context.calls)
     result = _first_result(inside, entity)
     if bound is None or result is None:
         return None
@@ -261,7 +274,7 @@ def _recall(
     entity, caller = recursing.entity, context.recursing[-1]
     for other in context.expanding[context.expanding.index(entity) + 1 :]:
         if isinstance(other, DefEntity) and other.decl.bound is None:
-            return _refuse(context, other, span)
+            return _refuse(context, other, span, entity)
     recursing.called = True
     for item in context.recursing[context.recursing.index(recursing) + 1 :]:
         item.joined = True
@@ -358,10 +371,9 @@ def _types(inside: Context, entity: DefEntity, kinds: Types, bound: int) -> Type
 
         return attempted(inside, attempt, reporting=first)
 
-    reported = len(inside.work.problems)
-    types = grown(kinds, bound, step)
-    if types is None and len(inside.work.problems) == reported:
+    def unknown() -> Reported:
         message = f"the ranges of {entity.name} cannot be determined in 64 bits; declare them"
         form = f"the form is: def {entity.name}(n: 0..9): 0..99 at most 10 = e"
-        inside.report("F702", entity.span, message, (None, form))
-    return types
+        return inside.report("F702", entity.span, message, (None, form))
+
+    return grown(kinds, bound, step, unknown)

@@ -18,7 +18,7 @@ from fencepost.spec.elaborate.base.context import Context, Reported, first_ghost
 from fencepost.spec.elaborate.base.ghosts import field_ghost
 from fencepost.spec.elaborate.base.symbols import Operand
 from fencepost.spec.elaborate.types.bidirectional import open_ended
-from fencepost.spec.elaborate.types.narrowing import known_tags
+from fencepost.spec.elaborate.types.narrowing import known_tags, reading
 from fencepost.spec.elaborate.types.partiality import (
     coerced,
     content,
@@ -153,6 +153,8 @@ def _payload(
     # If contradictory conditions make every variant impossible, the field is never read.
     possible = _tags(context, operand.expr, kind) or frozenset(holders)
     if not possible <= holders.keys():
+        if reading(operand.expr) in context.work.misnamed:
+            return None
         variants = listing([kind.variants[tag].name for tag in holders])
         example = kind.variants[next(iter(holders))].name
         others = listing([kind.variants[tag].name for tag in sorted(possible - holders.keys())])

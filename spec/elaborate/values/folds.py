@@ -11,7 +11,7 @@ from math import prod
 from fencepost.spec.core import ir
 from fencepost.spec.core.size_limits import most
 from fencepost.spec.core.types import Bag, Seq, Set, Type, as_collection
-from fencepost.spec.elaborate.base.context import Context, first_ghost
+from fencepost.spec.elaborate.base.context import Context, Reported, first_ghost
 from fencepost.spec.elaborate.base.ghosts import going_through
 from fencepost.spec.elaborate.base.symbols import Operand
 from fencepost.spec.elaborate.types.bidirectional import Need, need
@@ -42,14 +42,9 @@ def fold(context: Context, node: syntax.Fold, expected: Type | None) -> Operand 
     kind = declared
     if kind is None:
         rounds = prod(most(as_collection(domain.type)) for domain in domains)
-        reported = len(context.work.problems)
         kind = _kind(inside, node, start, rounds)
         if kind is None:
-            if len(context.work.problems) > reported:
-                return None
-            message = f"the range of {name.text} cannot be determined in 64 bits; write its type"
-            form = f"the form is: fold({name.text}: 0..100, x in S from e: body)"
-            return context.report("F702", name.span, message, (None, form))
+            return None
     beginning = coerced(context, start, kind, node.start.span, holder, note)
     slots = [context.work.slot() for _ in drawn]
     accumulators = [ir.Local(kind, slot, span=name.span) for slot in slots]
@@ -91,9 +86,10 @@ def _start(context: Context, node: syntax.Fold, expected: Type | None) -> Operan
 
 
 def _kind(inside: Context, node: syntax.Fold, start: Operand, rounds: int) -> Type | None:
-    """Returns a type for the values of all rounds. Returns None if no such type is known, or if the
-    body was reported as wrong.
+    """Returns a type for the values of all rounds. Returns None if no such type is known, which is
+    reported (F702), or if the body is wrong.
     """
+    name = node.accumulator.name
 
     def step(kinds: Types, first: bool) -> Types | None:
         def attempt(context: Context) -> Types | None:
@@ -102,7 +98,12 @@ def _kind(inside: Context, node: syntax.Fold, start: Operand, rounds: int) -> Ty
 
         return attempted(inside, attempt, reporting=first)
 
-    kinds = grown((start.type,), rounds, step)
+    def unknown() -> Reported:
+        message = f"the range of {name.text} cannot be determined in 64 bits; write its type"
+        form = f"the form is: fold({name.text}: 0..100, x in S from e: body)"
+        return inside.report("F702", name.span, message, (None, form))
+
+    kinds = grown((start.type,), rounds, step, unknown)
     return None if kinds is None else kinds[0]
 
 

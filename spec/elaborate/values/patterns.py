@@ -196,7 +196,9 @@ def _arguments(
             case syntax.Bind(name=bound):
                 operand = Operand(replace(part.expr, span=bound.span), own)
                 compared = f"write =={bound.text} to compare the field, or {ANOTHER_NAME}"
+                reported = len(context.work.problems)
                 context = context.bind(bound, operand, advice or compared)
+                good = good and len(context.work.problems) == reported
             case syntax.Ignore():
                 pass
             case syntax.TuplePattern():
