@@ -22,7 +22,7 @@ ROWS: dict[str, int] = {
     "checker/reference": 100,
     "checker/regions": 1_800,
     "checker/report": 4_450,
-    "checker/run": 2_000,
+    "checker/run": 2_050,
     "checker/search": 1_500,
     "checker/simulate": 600,
     "checker/spark": 2_650,

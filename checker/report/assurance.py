@@ -13,6 +13,7 @@ from fencepost.checker.outcome import Fact, Outcome, Verdict
 from fencepost.checker.report.growth import grows_with
 from fencepost.checker.run.job import Job
 from fencepost.checker.run.judge import CheckResult, Exit, counts_compared, open_beyond_constraints
+from fencepost.checker.run.range_search import found_ranges
 from fencepost.checker.run.words import constraints, ended, plural, resumed, unproved
 from fencepost.checker.temporal.verdict import expanded_levels
 from fencepost.checker.trace.excerpts import place, quoted
@@ -117,7 +118,7 @@ def _noted(result: CheckResult) -> Iterator[Remark]:
 
 
 def _ranges(result: CheckResult) -> Iterator[Remark]:
-    found = [item for item in result.job.model.open_ranges if not item.unbounded]
+    found = found_ranges(result.job.model)
     if found:
         text = ", ".join(f"{item.name}: {item.low}..{item.high}" for item in found)
         restarts = plural(result.outcome.restarts, "restart")

@@ -18,6 +18,7 @@ from fencepost.checker.report.growth import growth_object
 from fencepost.checker.report.profile import profile_object
 from fencepost.checker.report.whole_run import SpecRun, Whole, within
 from fencepost.checker.run.judge import UNCHECKED, CheckResult
+from fencepost.checker.run.range_search import found_ranges
 from fencepost.checker.run.words import expected
 from fencepost.checker.trace.findings import fair_rows, unfit_rows
 from fencepost.checker.trace.steps import arguments
@@ -156,7 +157,7 @@ def _undecided(result: CheckResult) -> dict[str, Json]:
 
 def _ranges(result: CheckResult) -> dict[str, Json]:
     """Returns the ranges found for integers without a declared range, if there are any."""
-    found = [item for item in result.job.model.open_ranges if not item.unbounded]
+    found = found_ranges(result.job.model)
     if not found:
         return {}
     ranges: list[Json] = [{"name": item.name, "low": item.low, "high": item.high} for item in found]

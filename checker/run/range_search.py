@@ -12,9 +12,10 @@ from dataclasses import replace
 
 from fencepost.checker.outcome import Limit, Outcome, Verdict
 from fencepost.checker.run.job import Job
-from fencepost.spec.core.ir import Model, Site
+from fencepost.checker.run.kept_models import KeptModels
+from fencepost.checker.run.range_scout import scouted
+from fencepost.spec.core.ir import Model, OpenRange, Site
 from fencepost.spec.core.open_ranges import NO_RANGES, Range, Ranges, widened
-from fencepost.spec.core.scenario import Scenario
 from fencepost.spec.elaborate.claims.program import build, staged
 from fencepost.spec.text.problem import Note, Problem, Rejected
 
@@ -29,6 +30,13 @@ def refuse_ranges(model: Model, request: str) -> None:
     for item in model.open_ranges:
         message = f"{item.name} is an int, and {request} needs a declared range: 0..10, for example"
         raise Rejected([Problem("F810", item.span, message)])
+
+
+def found_ranges(model: Model) -> tuple[OpenRange, ...]:
+    """Returns the ranges to report. A type in the signature of a def has the ranges of the
+    arguments, so it is not reported.
+    """
+    return tuple(item for item in model.open_ranges if item.name and not item.unbounded)
 
 
 def beginning_with(start: Ranges, job: Job) -> Job:
@@ -53,6 +61,8 @@ def searched(job: Job, search: Callable[[Job], Outcome]) -> tuple[Job, Outcome]:
     bits.
     """
     started, limit, restarts = time.monotonic(), job.limits.timeout, 0
+    if job.model.open_ranges and STARTING[job.engine] is not NO_RANGES:
+        job = _scouted(job)
     while True:
         outcome = search(job)
         left = left_ranges(outcome)
@@ -83,6 +93,16 @@ def wider(model: Model, left: Iterable[Site]) -> dict[str, Range]:
     return ranges
 
 
+def _scouted(job: Job) -> Job:
+    """Returns the job with ranges that include the values in the first states of its search."""
+    try:
+        ranges = scouted(job, _rebuilt(job, NO_RANGES).model)
+        return _rebuilt(job, ranges)
+    except Rejected:
+        # The model has no meaning without ranges, or the ranges are too wide for it.
+        return job
+
+
 def left_ranges(outcome: Outcome) -> tuple[Site, ...]:
     """Returns the sites at which a value left an assumed range."""
     sites = [finding.site for finding in outcome.findings]
@@ -101,13 +121,15 @@ def _rebuilt(job: Job, ranges: Ranges) -> Job:
     on the ranges that are wider.
     """
     program, check, overrides = job.program, job.check, job.settings.overrides
-    scenario: Scenario | None = None
+    scenario, name = job.scenario, job.model_name
     try:
-        if job.scenario is None:
-            model = build(program, check, overrides, ranges=ranges)
-        else:
+        if scenario is not None:
             model, scenario = staged(program, check, overrides, ranges)
-        return replace(job, model=model, scenario=scenario, model_name=None)
+        elif name is not None:
+            model, name = KeptModels(program).model(check, overrides, ranges)
+        else:
+            model = build(program, check, overrides, ranges=ranges)
+        return replace(job, model=model, scenario=scenario, model_name=name)
     except Rejected as rejected:
         notes: list[Note] = [
             (item.span, f"{item.name} needs at least {low}..{high}")

@@ -13,7 +13,7 @@ from weakref import proxy
 from fencepost.spec.core.ir import BOOL, Expr, Model
 from fencepost.spec.core.types import State, Type, Value
 from fencepost.spec.records import dataclass
-from fencepost.spec.semantics.choice_points import AssertionFailed, Run, Stopped
+from fencepost.spec.semantics.choice_points import AssertionFailed, EvaluationError, Run, Stopped
 from fencepost.spec.semantics.concrete import DISABLED, ConcreteDomain, Observer
 from fencepost.spec.semantics.fold import evaluate, execute
 from fencepost.spec.semantics.python_codegen import Code, Frame
@@ -321,8 +321,13 @@ class Runner:
         def code(view: Frame) -> bool:
             run = self._fresh()
             run.wanted = tuple(choice(view) for choice in choices)
-            tries = self._tries(body, view[:count], run)
-            return any(step is not None for _, step in tries)
+            for _, step in self._tries(body, view[:count], run):
+                if isinstance(step, Failure) and self.model.sites[step.site].leaves is not None:
+                    # It is unknown whether the step would complete with a wider range.
+                    raise EvaluationError(step.site)
+                if step is not None:
+                    return True
+            return False
 
         return code
 

@@ -292,14 +292,14 @@ class _Model:
             picks = first_picks(body, count)
             kinds = [shape(as_collection(pick.domain.type).element) for pick in picks]
             parameters = [PTR if isinstance(kind, Large) else I64 for kind in kinds]
-            function = self.unit.function(f"probe{action}_{count}", I1, [PTR, PTR, *parameters])
+            function = self.unit.function(f"probe{action}_{count}", I64, [PTR, PTR, *parameters])
             self._probes[key] = function
             e = Emitter(self.unit, function)
             context, state, *values = e.arguments
             chosen = {pick.slot: value for pick, value in zip(picks, values, strict=True)}
             frame = ProbeFrame(self, e, context, state, assigned(body), chosen)
             frame.scratch_words = 2 * most_picks(body)
-            frame.emit_all(body, lambda: e.ret(flag(False)))
+            frame.emit_all(body, lambda: e.ret(word(0)))
             if frame.ops.polling.asks:
                 self.stoppable.add(key)
         return self._probes[key]

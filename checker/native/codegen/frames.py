@@ -52,7 +52,8 @@ class Generation(Protocol):
     def probe(self, action: int, count: int) -> LLVM:
         """Returns a function of the context, the state and the first choices of an action, which
         tests whether the action is enabled. ``count`` is the number of choices; each choice is
-        passed as converted by `probed`.
+        passed as converted by `probed`. The result is 0, 1, or 2 plus the number of a site at which
+        a step leaves an assumed range.
         """
         ...
 
@@ -426,7 +427,7 @@ class ProbeFrame(Changing):
     ``given`` maps the slots of the first choices to their values, as converted by `probed`.
     """
 
-    unfinished = flag(True)
+    unfinished = word(1)
 
     def __init__(
         self,
@@ -439,7 +440,7 @@ class ProbeFrame(Changing):
     ) -> None:
         super().__init__(generation, e, context, state, changing)
         self.given = given
-        self.ops.polling.leave = partial(leave_if_stopped, e, context, flag(False))
+        self.ops.polling.leave = partial(leave_if_stopped, e, context, word(0))
 
     def permitted(self, pick: ir.Pick, element: Val) -> LLVM:
         given_code = self.given.get(pick.slot)
@@ -450,7 +451,8 @@ class ProbeFrame(Changing):
         return self.e.eq(self.ops.code(element), given_code)
 
     def fail(self, site: int, assertion: bool) -> None:
-        self.e.ret(flag(True))
+        leaves = self.generation.model.sites[site].leaves is not None
+        self.e.ret(word(2 + site if leaves else 1))
 
     def finish(self) -> None:
-        self.e.ret(flag(True))
+        self.e.ret(word(1))

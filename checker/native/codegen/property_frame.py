@@ -7,6 +7,7 @@ from functools import partial
 
 from fencepost.checker.native.codegen.collections import Collections
 from fencepost.checker.native.codegen.emitter import LLVM, NULL, Emitter, flag, known, word
+from fencepost.checker.native.codegen.flow import when
 from fencepost.checker.native.codegen.frame import Frame, set_marks
 from fencepost.checker.native.codegen.frames import (
     Generation,
@@ -51,9 +52,12 @@ class PropertyFrame(Frame):
         return self.ops.read(base, part.word, part.shift, layout.types[variable])
 
     def fail(self, site: int, assertion: bool) -> None:
+        self._fail(word(site))
+
+    def _fail(self, site: LLVM) -> None:
         shown, before = (self.state, NULL) if self.after is None else (self.after, self.state)
         slot = word(self.generation.slots.property_error(self.number))
-        self.e.call(self.generation.report, [self.context, slot, word(site), shown, before])
+        self.e.call(self.generation.report, [self.context, slot, site, shown, before])
         self.e.ret(word(2))
 
     def witness(self, mark: int) -> None:
@@ -73,7 +77,10 @@ class PropertyFrame(Frame):
         answer = e.call(probe, [self.context, self.state, *codes])
         if (action, len(choices)) in self.generation.stoppable:
             self.ops.polling.ask()
-        answers = [(answer, e.here)]
+        if self.generation.model.open_ranges:
+            with when(e, e.as_flag(e.shr(answer, 1)), rare=True):
+                self._fail(e.sub(answer, word(2)))
+        answers = [(e.as_flag(answer), e.here)]
         e.goto(after)
         e.at(after)
         return e.phi(answers if known(possible) else [(flag(False), before), *answers])

@@ -201,8 +201,8 @@ def _closed(model: ir.Model) -> ir.Model:
     range.
     """
     for item in model.open_ranges:
-        message = f"{item.name} is an int, and its range must be declared here: 0..10, for example"
-        raise Rejected([Problem("F810", item.span, message)])
+        message = f"{item.name or 'this'} is an int, and its range must be declared here"
+        raise Rejected([Problem("F810", item.span, f"{message}: 0..10, for example")])
     return model
 
 
@@ -290,18 +290,14 @@ def _attempted(
 
 
 def _refuse_uses(model: ir.Model) -> None:
-    """Raises Rejected (F810) if a property of a model with assumed ranges depends on whether a step
-    of an action is possible, since a step that leaves such a range says nothing.
+    """Raises Rejected (F810) if a model with assumed ranges refines another one, since a step of an
+    abstract module that leaves such a range says nothing.
     """
     item = model.open_ranges[0]
     for prop in model.properties:
-        use = next((node for node in walk(prop.body) if isinstance(node, ir.Enabled)), None)
-        if use is None and prop.abstract is None:
-            continue
-        what = "`enabled` and `quiescent` need" if use is not None else "refinements need"
-        message = f"{what} declared ranges, but {item.name} is an int"
-        span = prop.span if use is None or use.span is None else use.span
-        raise Rejected([Problem("F810", span, message, ((item.span, "declared here"),))])
+        if prop.abstract is not None:
+            message = f"refinements need declared ranges, but {item.name} is an int"
+            raise Rejected([Problem("F810", prop.span, message, ((item.span, "declared here"),))])
 
 
 def _assumed(work: Elaboration, key: str) -> Range:

@@ -266,13 +266,6 @@ def note_stored(context: Context, target: Type, value: Value) -> None:
         context.work.need(number_of_range, item)
 
 
-def note_compared(context: Context, left: Operand, right: Operand) -> None:
-    """Notes that a literal may be stored in the integers that it is compared with."""
-    for operand, other in ((left, right), (right, left)):
-        if isinstance(other.expr, ir.Literal) and same_shape(operand.type, other.type):
-            note_stored(context, operand.type, other.expr.value)
-
-
 def narrowed(
     context: Context, expr: ir.Expr, target: Type, tests: Sequence[tuple[Type, int]], span: Span
 ) -> ir.Expr:

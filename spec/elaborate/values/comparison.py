@@ -24,7 +24,6 @@ from fencepost.spec.elaborate.types.partiality import (
     bound,
     bound_all,
     bound_pair,
-    note_compared,
     settled,
     unified,
     widened,
@@ -48,7 +47,6 @@ def equality(context: Context, node: syntax.Binary) -> Operand | None:
     both = alike(context, node.left, node.right, node.span, "this compares")
     if both is None:
         return None
-    note_compared(context, both[0], both[1])
     negated = node.operator == "!="
     for side, other in ((node.left, both[1]), (node.right, both[0])):
         if isinstance(side, syntax.Nothing):
@@ -72,7 +70,6 @@ def order(context: Context, node: syntax.Binary) -> Operand | None:
         if not isinstance(operand.type, Integer | Set):
             rule = f"{node.operator} compares two integers or two sets"
             return context.mismatch("F308", side.span, rule, operand.type)
-    note_compared(context, left, right)
     both = unified(context, left, right, node.span, "this compares")
     if both is None:
         return None

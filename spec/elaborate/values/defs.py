@@ -33,6 +33,7 @@ from fencepost.spec.elaborate.values.parameters import (
     bound_arguments,
     declared,
     is_open,
+    loosened,
     made_up,
     opened,
     shape,
@@ -102,6 +103,8 @@ def def_body(inside: Context, entity: DefEntity, fixed: Type | None = None) -> O
     else:
         kind = declared(inside, decl.result)
         body = inside.expression(decl.body, kind)
+        if kind is not None and body is not None and decl.bound is None:
+            kind = loosened(kind, body.type)
     if kind is None:
         return None
     return coerced(

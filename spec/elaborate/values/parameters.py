@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from fencepost.spec.core import ir
+from fencepost.spec.core.open_ranges import relaxed
 from fencepost.spec.core.size_limits import countable, most
-from fencepost.spec.core.type_relations import set_type
+from fencepost.spec.core.type_relations import same_shape, set_type
 from fencepost.spec.core.types import SMALL_SET, Bag, Collection, Int, Seq, Set, Type
 from fencepost.spec.elaborate.base.context import Context
 from fencepost.spec.elaborate.base.symbols import DefEntity, Operand, ProcedureEntity
@@ -105,7 +106,9 @@ def _argument_value(
         if kind is None and open_ended(outer, value):
             return None
         operand = outer.expression(value, kind)
-        return None if kind is None else coerced(outer, operand, kind, value.span, name, note)
+        if kind is None or operand is None:
+            return None
+        return coerced(outer, operand, loosened(kind, operand.type), value.span, name, note)
     expected_shape = shape(inside, parameter.type)
     if isinstance(value, syntax.Comprehension):
         operand = comprehension(outer, value, expected_shape, sequence=True)
@@ -130,6 +133,13 @@ def declared(inside: Context, node: syntax.Expr) -> Type | None:
     if key not in signatures:
         signatures[key] = inside.resolve(node)
     return signatures[key]
+
+
+def loosened(kind: Type, actual: Type) -> Type:
+    """Returns a type in a signature whose integers without a declared range have those of the
+    actual type.
+    """
+    return relaxed(kind, actual) if same_shape(kind, actual) else kind
 
 
 def is_open(inside: Context, node: syntax.Expr) -> bool:
@@ -173,6 +183,7 @@ def opened(inside: Context, node: syntax.Expr, actual: Type) -> Type | None:
             kind = declared(inside, element)
             if kind is None:
                 return None
+            kind = loosened(kind, actual.element)
             if isinstance(actual, Set):
                 return set_type(kind, most(actual))
             return replace(actual, element=kind)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from unittest import mock
 
 import pytest
 from tests.support.agreement import loaded
@@ -10,8 +11,10 @@ from tests.support.examples import EXPLICIT
 from tests.support.text_tables import Block, blocks
 
 from fencepost.checker.request import Limits, ignored
+from fencepost.checker.run import range_scout
 from fencepost.checker.run.check import perform, prepare
 from fencepost.checker.run.judge import CheckResult
+from fencepost.checker.run.range_search import found_ranges
 from fencepost.checker.run.settings import Settings
 from fencepost.checker.run.words import plural
 from fencepost.spec.core.ir import Model
@@ -23,7 +26,7 @@ RUNS = [("interpreter", 1), *[("local", workers) for workers in (1, 2, 3)]]
 def result_of(text: str, engine: str, workers: int = 1) -> CheckResult:
     read = loaded(text)
     settings = Settings(engine=engine, limits=Limits(workers=workers))
-    return perform(prepare(read, read.checks[0], settings, ranges={}), ignored)
+    return perform(prepare(read, read.checks[0], settings), ignored)
 
 
 def summary(result: CheckResult) -> str:
@@ -37,13 +40,13 @@ def summary(result: CheckResult) -> str:
 
 
 def found(result: CheckResult) -> list[str]:
-    ranges = [f"{item.name}: {item.low}..{item.high}" for item in result.job.model.open_ranges]
+    ranges = [f"{item.name}: {item.low}..{item.high}" for item in found_ranges(result.job.model)]
     return [*ranges, plural(result.outcome.restarts, "restart")]
 
 
 def declared(text: str, model: Model) -> str:
     """Returns a spec with the ranges that its model assumes."""
-    for item in sorted(model.open_ranges, key=lambda item: -item.span.start):
+    for item in sorted(found_ranges(model), key=lambda item: -item.span.start):
         text = f"{text[: item.span.start]}{item.low}..{item.high}{text[item.span.end :]}"
     return text
 
@@ -51,9 +54,14 @@ def declared(text: str, model: Model) -> str:
 @pytest.mark.parametrize(("engine", "workers"), RUNS)
 @pytest.mark.parametrize("block", BLOCKS, ids=lambda block: block.name)
 def test_the_ranges_and_the_result(block: Block, engine: str, workers: int) -> None:
-    result = result_of(block.text, engine, workers)
+    with mock.patch.object(range_scout, "MAX_STATES", 1):
+        result = result_of(block.text, engine, workers)
     assert summary(result) == block.rest
     assert found(result) == list(block.expected)
+    again = result_of(block.text, engine, workers)
+    assert summary(again) == block.rest
+    assert found(again)[:-1] == found(result)[:-1]
+    assert again.outcome.restarts <= min(1, result.outcome.restarts)
 
 
 @pytest.mark.parametrize("engine", EXPLICIT)

@@ -1,0 +1,82 @@
+"""Visits the first states of a model without ranges, so that a search rarely has to begin again.
+
+The ranges include only values of reachable states, so they are never wider than necessary. Values
+that are stored elsewhere, such as in the parameters of a def, are left to the search.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator
+
+from fencepost.checker.run.job import Job
+from fencepost.spec.core.ir import Model
+from fencepost.spec.core.open_ranges import (
+    NARROWEST,
+    Range,
+    exceeds_64_bits,
+    is_open,
+    stored,
+    widened,
+)
+from fencepost.spec.core.types import State
+from fencepost.spec.semantics.choice_points import EvaluationError
+from fencepost.spec.semantics.stepper import Failure, Runner
+
+MAX_STATES, MAX_SECONDS = 3_000, 1.0
+"""The maximum number of states to visit, and the maximum time."""
+
+
+def scouted(job: Job, model: Model) -> dict[str, Range]:
+    """Returns ranges for a search of the job. ``model`` is the model of the job for `NO_RANGES`.
+
+    States are visited level by level. The last level is the one that would end the search.
+    """
+    keys = [item.key for item in model.open_ranges]
+    kinds = [(n, item.type) for n, item in enumerate(model.variables) if is_open(item.type)]
+    ranges: dict[str, Range] = {}
+    for state in _visited(job, model):
+        values = [pair for index, kind in kinds for pair in stored(kind, state[index])]
+        if any(exceeds_64_bits(value, value) for _, value in values):
+            break
+        for number, value in values:
+            ranges[keys[number]] = widened(ranges.get(keys[number], NARROWEST), value)
+    return ranges
+
+
+def _visited(job: Job, model: Model) -> Iterator[State]:
+    """Yields distinct states until a limit is reached."""
+    runner, limits, searched = Runner(model), job.limits, model.searched(job.properties)
+    end = time.monotonic() + min(MAX_SECONDS, limits.timeout or MAX_SECONDS)
+    most = min(MAX_STATES, limits.max_states or MAX_STATES)
+    level = {step.state: None for step in runner.initial() if step.state is not None}
+    visited: set[State] = set()
+    depth, ended = 0, False
+    while level and not ended:
+        following: dict[State, None] = {}
+        for state in [state for state in level if state not in visited]:
+            yield state
+            visited.add(state)
+            if len(visited) >= most or time.monotonic() > end:
+                return
+            ended = ended or not _hold(runner, searched.invariants, state)
+            if depth == limits.depth or not _hold(runner, searched.constraints, state):
+                continue
+            for _, step in [*runner.steps(state)]:
+                if isinstance(step, Failure):
+                    ended = True
+                else:
+                    following[step] = None
+                    ended = ended or not _hold(runner, searched.step_invariants, state, step)
+        ended = ended and not job.settings.keep_going
+        level, depth = following, depth + 1
+
+
+def _hold(
+    runner: Runner, properties: Iterable[int], state: State, after: State | None = None
+) -> bool:
+    """Returns whether all properties hold. A property that is undefined does not hold."""
+    try:
+        return all(runner.holds(number, state, after) for number in properties)
+    except EvaluationError:
+        return False
