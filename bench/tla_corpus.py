@@ -39,7 +39,7 @@ HEAP: Final = "-Xmx4g"
 Side: TypeAlias = Literal["tlc", "ours"]
 SIDES: Final[tuple[Side, ...]] = ("tlc", "ours")
 UNREAD: Final = re.compile(
-    r"^[ \t]*(ALIAS|POSTCONDITION)\b[^\n]*\n?([ \t]+[A-Za-z_]\w*[ \t]*\n)?", re.MULTILINE
+    r"^[ \t]*(ALIAS|POSTCONDITION)\b[^\n]*\n?([ \t]+[A-Za-z_]\w*[ \t]*(?:\n|\Z))?", re.MULTILINE
 )
 """Lines of a configuration that this version of TLC does not read."""
 KINDS: Final = {

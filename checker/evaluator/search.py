@@ -11,7 +11,7 @@ from typing import Any, cast
 
 from fencepost.checker.evaluator.model import EVALUATION, TlaModel, ValueTable
 from fencepost.checker.evaluator.runner import TlaRunner
-from fencepost.checker.outcome import Finding, Outcome, Verdict
+from fencepost.checker.outcome import Fact, Finding, Outcome, Verdict
 from fencepost.checker.request import Request, Translation, Unsupported
 from fencepost.checker.search.account import Account, Candidate, without_states
 from fencepost.checker.search.interrupts import Interrupts
@@ -80,8 +80,10 @@ def _searched(request: Request, model: TlaModel) -> Outcome:
 
 
 def _notes(specification: Specification) -> Iterator[str]:
-    """Yields the remarks about merged states."""
-    view = specification.view
+    """Yields the remarks about traces and merged states."""
+    view, alias = specification.view, specification.alias
+    if alias is not None:
+        yield Fact(f"The ALIAS {alias.name} is not applied: traces show the variables.")
     if view is not None:
         yield f"States with the same value of {view.name} count as one."
     if specification.permutations:

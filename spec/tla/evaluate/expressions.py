@@ -27,11 +27,13 @@ from fencepost.spec.tla.values.kinds import (
     FALSE,
     TRUE,
     EvaluationError,
+    Function,
     LazyFunction,
     LazySet,
     Value,
 )
 from fencepost.spec.tla.values.lazy_sets import Filter, FunctionSet, Product, RecordSet
+from fencepost.spec.tla.values.universe import FLAT
 
 _TRIVIAL = (tree.Number, tree.String, tree.Truth)
 _CONDITIONS = (tree.Junction, tree.Quantified, tree.Truth, tree.Boxed)
@@ -129,7 +131,7 @@ class Expressions:
 
     def _literal(self, node: Any, env: Env) -> Code:
         value = node.text if isinstance(node, tree.String) else node.value
-        return Code(lambda frame: value)
+        return Code(lambda frame: value, literal=value)
 
     def _truth(self, node: Any, env: Env) -> Code:
         value = node.value
@@ -365,15 +367,86 @@ class Expressions:
 
     def _index(self, node: Any, env: Env) -> Code:
         codes = [self.expr(node.function, env), self.expr(node.argument, env)]
-        return self.computed(node.span, codes, self.universe.apply)
+        function, argument = (code.run for code in codes)
+        apply, span = self.universe.apply, node.span
+
+        def run(frame: Frame) -> Any:
+            value, key = function(frame), argument(frame)
+            try:
+                if value.__class__ is Function:
+                    return value[value[0].position[key]]
+                return apply(value, key)
+            except (KeyError, TypeError):
+                pass
+            except EvaluationError as error:
+                raise located(error, span) from None
+            try:
+                return apply(value, key)
+            except EvaluationError as error:
+                raise located(error, span) from None
+
+        return Code(run, *_joined(codes))
 
     def _field(self, node: Any, env: Env) -> Code:
-        apply, field = self.universe.apply, node.field
+        code = self.expr(node.record, env)
+        record, slot, field = code.run, code.slot, node.field
+        apply, span = self.universe.apply, node.span
 
-        def selected(record: Any) -> Any:
-            return apply(record, field)
+        def missing(value: Any) -> Any:
+            try:
+                return apply(value, field)
+            except EvaluationError as error:
+                raise located(error, span) from None
 
-        return self.computed(node.span, [self.expr(node.record, env)], selected)
+        def of_name(frame: Frame) -> Any:
+            value = frame[slot]
+            if value.__class__ is Function:
+                position = value[0].position.get(field)
+                if position is not None:
+                    return value[position]
+            return missing(value)
+
+        def run(frame: Frame) -> Any:
+            value = record(frame)
+            if value.__class__ is Function:
+                position = value[0].position.get(field)
+                if position is not None:
+                    return value[position]
+            return missing(value)
+
+        return Code(run if slot < 0 else of_name, code.level, code.free)
+
+    def equality(self, node: Any, env: Env, holds: bool) -> Code:
+        """Compiles ``=``, or ``#`` if not ``holds``."""
+        codes = [self.expr(arg, env) for arg in node.args]
+        if codes[0].literal is not None:
+            codes.reverse()
+        first, second = (code.run for code in codes)
+        literal, flat = codes[1].literal, codes[1].literal.__class__
+        compare, span, fails = self.universe.compare, node.span, not holds
+
+        def differ(left: Any, right: Any) -> bool:
+            try:
+                return (compare(left, right) == 0) is holds
+            except EvaluationError as error:
+                raise located(error, span) from None
+
+        def to_literal(frame: Frame) -> bool:
+            left = first(frame)
+            if left == literal:
+                return holds
+            return fails if left.__class__ is flat else differ(left, literal)
+
+        def run(frame: Frame) -> bool:
+            left, right = first(frame), second(frame)
+            if left is right or left == right:
+                return holds
+            kind = left.__class__
+            if kind in FLAT and kind is right.__class__:
+                return fails
+            return differ(left, right)
+
+        return Code(run if literal is None else to_literal, *_joined(codes))
 
     def _record(self, node: Any, env: Env) -> Code:
         self._check_fields(node)

@@ -41,15 +41,25 @@ class Undone(Exception):
 
 class Code:
     """A compiled expression. ``level`` is 0 for constants, 1 for states, 2 for actions and 3 for
-    temporal formulas. ``free`` are the slots of local names that it reads.
+    temporal formulas. ``free`` are the slots of local names that it reads. ``slot`` is the one that
+    it consists of, or -1. ``literal`` is the value if it is one in the text.
     """
 
-    __slots__ = ("free", "level", "run")
+    __slots__ = ("free", "level", "literal", "run", "slot")
 
-    def __init__(self, run: Run, level: int = 0, free: frozenset[int] = NOTHING) -> None:
+    def __init__(
+        self,
+        run: Run,
+        level: int = 0,
+        free: frozenset[int] = NOTHING,
+        slot: int = -1,
+        literal: Any = None,
+    ) -> None:
         self.run = run
         self.level = level
         self.free = free
+        self.slot = slot
+        self.literal = literal
 
 
 class Layout:

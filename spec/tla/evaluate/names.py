@@ -86,11 +86,8 @@ class Names(Expressions):
             return None
         universe, args, span = self.universe, node.args, node.span
         match node.name, len(args):
-            case "=", 2:
-                return self._binary(node, env, universe.equal)
-            case "#", 2:
-                equal = universe.equal
-                return self._binary(node, env, lambda left, right: not equal(left, right))
+            case (("=" | "#"), 2):
+                return self.equality(node, env, node.name == "=")
             case "\\in", 2:
                 return self._membership(node, env)
             case "\\notin", 2:
@@ -151,7 +148,22 @@ class Names(Expressions):
 
             free = (code.free | domain.free | test.free) - {slot}
             return Code(run, max(code.level, domain.level, test.level), free)
-        return self._binary(node, env, lambda value, within: contains(within, value))
+        left, right = self.expr(element, env), self.expr(values, env)
+        member, within, span = left.run, right.run, node.span
+
+        def among(frame: Frame) -> bool:
+            value, members = member(frame), within(frame)
+            try:
+                if members.__class__ is frozenset and value in members:
+                    return True
+            except TypeError:
+                pass
+            try:
+                return contains(members, value)
+            except EvaluationError as error:
+                raise located(error, span) from None
+
+        return Code(among, max(left.level, right.level), left.free | right.free)
 
     def named(self, node: Any, env: Env) -> Code:
         if not node.path:
@@ -338,7 +350,7 @@ class Names(Expressions):
             return Code(call, level, free.union(*[code.free for code in codes]))
         self.check_count(node, 0)
         if local.kind == "value":
-            return Code(lambda frame: frame[slot], 0, free)
+            return Code(lambda frame: frame[slot], 0, free, slot)
         if env.primed:
             return Code(lambda frame: forced_next(frame[slot]), 0, free)
         return Code(lambda frame: forced(frame[slot]), 0, free)
