@@ -129,11 +129,13 @@ class TlaModel(Model):
 def _properties(
     specification: Specification,
 ) -> tuple[tuple[Property, ...], tuple[Condition, ...]]:
-    """Returns the properties and their conditions. Names are made distinct, since a check selects
+    """Returns the properties and their conditions. Those of kind `PropertyKind.REFINEMENT` are
+    conditions on initial states. Names are made distinct, since a check selects
     properties by name.
     """
     rows = [
         *((PropertyKind.INVARIANT, condition) for condition in specification.invariants),
+        *((PropertyKind.REFINEMENT, condition) for condition in specification.initial_conditions),
         *((PropertyKind.STEP_INVARIANT, condition) for condition in specification.step_conditions),
         *((PropertyKind.CONSTRAINT, condition) for condition in specification.constraints),
     ]

@@ -136,13 +136,16 @@ class Loader:
         self._trail.append(module.name)
         self.instances.append(scope)
         if outer is not None:
-            scope.names.update(outer.names)
-            scope.local |= outer.names.keys()
+            names = outer.around[module.name]
+            scope.names.update(names)
+            scope.local |= names.keys()
             scope.modules.update(outer.modules)
+            scope.around.update(outer.around)
         for name, span in module.extends:
             extended = self.plain(name, span, scope)
             scope.extended.append(extended)
             scope.modules.update(extended.modules)
+            scope.around.update(extended.around)
             self._extend(scope, extended, span)
         for unit in module.units:
             self._unit(unit, scope)
@@ -188,6 +191,7 @@ class Loader:
                 scope.declare(unit.name, operator, unit.span)
             case tree.Module():
                 scope.modules[unit.name] = unit
+                scope.around[unit.name] = {**scope.names}
             case tree.Recursive():
                 pass
 
@@ -252,10 +256,11 @@ class Loader:
         self._trail.append(module.name)
         self.instances.append(inner)
         if outer is not None:
-            hidden = {n: e for n, e in outer.names.items() if n not in inner.names}
-            inner.names.update(hidden)
-            inner.local |= hidden.keys()
+            names = {n: e for n, e in outer.around[module.name].items() if n not in inner.names}
+            inner.names.update(names)
+            inner.local |= names.keys()
             inner.modules.update(outer.modules)
+            inner.around.update(outer.around)
         self._fill(module, inner)
         self._trail.pop()
         return inner
@@ -280,9 +285,11 @@ class Loader:
                         if isinstance(entity, Substituted)
                     )
                     extended.modules.update(inner.modules)
+                    extended.around.update(inner.around)
                     self._fill(nested or self._tree(name, span), extended)
                 inner.extended.append(extended)
                 inner.modules.update(extended.modules)
+                inner.around.update(extended.around)
             self._extend(inner, extended, span)
         for unit in module.units:
             self._unit(unit, inner)
