@@ -128,6 +128,7 @@ def check(
     const: Mapping[str, bool | int | str] | None = None,
     checks: Sequence[str] = (),
     invariants: Sequence[str] = (),
+    config: Sequence[str | PathLike[str]] = (),
     engine: str | None = None,
     path: Sequence[str | PathLike[str]] = (),
     slow: bool = False,
@@ -156,10 +157,11 @@ def check(
     """Runs the checks of ``spec`` (one file) and compares the results with their expectations.
 
     ``const`` overrides constants with numbers, booleans, or text in the specification language.
-    ``memory`` is a number of bytes, or text as on the command line. ``session`` is a `SparkSession`
-    or `SparkContext`, which the engine ``spark`` uses unchanged. ``cross_check`` may be a sequence
-    of engine names. The other arguments are the options of ``fencepost check``; ``symmetry=False``
-    is the same as ``--no-symmetry``.
+    ``config`` holds the TLC configurations of a TLA+ module; each is a check. ``memory`` is a
+    number of bytes, or text as on the command line. ``session`` is a `SparkSession` or
+    `SparkContext`, which the engine ``spark`` uses unchanged. ``cross_check`` may be a sequence of
+    engine names. The other arguments are the options of ``fencepost check``; ``symmetry=False`` is
+    the same as ``--no-symmetry``.
 
     Raises `Rejected`, whose text is the command's message, if the spec or an argument cannot be
     used, and `cross_check.Disagreement` if the compared engines disagree.
@@ -170,6 +172,7 @@ def check(
     values["no_symmetry"] = not symmetry
     values["memory"] = _bytes(memory)
     values["path"] = tuple(Path(folder) for folder in path)
+    values["config"] = tuple(Path(file) for file in config)
     values["spark_conf"] = tuple((spark_conf or {}).items())
     default = () if cross_check else None
     values["cross_check"] = default if isinstance(cross_check, bool) else tuple(cross_check)

@@ -59,6 +59,8 @@ class Entry:
     """
     slow_start: bool = False
     """Whether the engine takes too long to start to be tried on a small spec."""
+    for_modules: bool = False
+    """Whether the engine runs TLA+ modules. The other engines run specs."""
 
 
 ENGINES: Mapping[str, Entry] = {
@@ -94,6 +96,12 @@ ENGINES: Mapping[str, Entry] = {
         _SEARCH | _SAVING | flags("settings.cluster"),
         slow_start=True,
     ),
+    "evaluator": Entry(
+        "fencepost.checker.evaluator.search",
+        (_SEARCH - {"--cross-check"}) | _PROCESS | {"--config"},
+        always_there=True,
+        for_modules=True,
+    ),
 }
 """The engines by name; the first is the default."""
 
@@ -103,8 +111,10 @@ and Z3 are installed by default.
 """
 
 DEFAULT = next(iter(ENGINES))
-COUNTING: Mapping[str, bool] = {name: entry.visits_states for name, entry in ENGINES.items()}
-"""Maps the name of each engine to whether it counts states, in the form that the language
+COUNTING: Mapping[str, bool] = {
+    name: entry.visits_states for name, entry in ENGINES.items() if not entry.for_modules
+}
+"""Maps the name of each engine for specs to whether it counts states, in the form that the language
 expects.
 """
 

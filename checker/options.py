@@ -130,6 +130,10 @@ OPTIONS = (
         several=True, stored=tuple, no_scenario=True,
     ),
     Option("--path", "path", "search", "Also find modules in this folder.", "DIR", several=True),
+    Option(
+        "--config", "config", "settings.configs", "TLC configuration of a TLA+ module.", "FILE",
+        several=True, stored=tuple,
+    ),
     Option("--engine", "engine", "settings.engine", "Engine: local (default), spark, ...", "NAME"),
     Option("--slow", "slow", "slow", "Include slow checks."),
     Option("--strict", "strict", "settings.strict", "Fail on remarks (exit code 4)."),

@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from fencepost.checker.cli.atomic_files import replace as write
-from fencepost.checker.cli.options import FILE
+from fencepost.checker.cli.options import FILE, refuse_modules
 from fencepost.checker.cli.terminal import complain, refuse, say
 from fencepost.checker.folders import SpecFinder, summary
 from fencepost.checker.run.judge import Exit
@@ -39,6 +39,8 @@ Exit code: 0 success, 1 with --check if a spec would change.""",
 @click.option("--diff", "only_diff", is_flag=True, help="Change nothing; print a diff.")
 def fmt(specs: tuple[Path, ...], only_check: bool, only_diff: bool) -> int:
     """Format each SPEC (a *.fence file or a folder of them) in the standard layout."""
+    for spec in specs:
+        refuse_modules(spec, "fmt")
     finder = SpecFinder(specs)
     paths = [path for spec in specs for path in finder.specs(spec)]
     problems = finder.problems

@@ -25,7 +25,14 @@ from fencepost.checker.resources import without_collection
 from fencepost.checker.run.settings import request_of
 from fencepost.checker.search.interrupts import deferred
 from fencepost.spec.records import dataclass
-from fencepost.spec.text.library import SUFFIX, is_file, is_folder, shipped, shipped_models
+from fencepost.spec.text.library import (
+    MODULE_SUFFIX,
+    SUFFIX,
+    is_file,
+    is_folder,
+    shipped,
+    shipped_models,
+)
 from fencepost.spec.text.problem import Problem, Rejected, listing, suggestion
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
@@ -166,8 +173,24 @@ FORMATS = click.option(
 )
 FILE = click.Path(path_type=Path, readable=False)
 """The type of a path that the shell completes and that need not exist."""
-FILES: Mapping[str, click.ParamType[Any]] = {"--path": FILE, "--dump-smt2": FILE}
+FILES: Mapping[str, click.ParamType[Any]] = {
+    "--path": FILE,
+    "--dump-smt2": FILE,
+    "--config": FILE,
+}
 """The options whose values the shell completes as paths."""
+
+
+READ_MODULES = ("check",)
+"""The commands that read TLA+ modules."""
+
+
+def refuse_modules(path: Path, command: str) -> None:
+    """Raises `Rejected` (F052) if a file is a TLA+ module and the command does not read these."""
+    if path.suffix == MODULE_SUFFIX and command not in READ_MODULES:
+        message = f"fencepost {command} does not read TLA+ modules"
+        note = (None, f"fencepost check {path} checks the module")
+        raise Rejected([Problem("F052", None, message, (note,))])
 
 
 class _Spec(click.Path):
@@ -177,6 +200,8 @@ class _Spec(click.Path):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
         path = Path(os.fsdecode(super().convert(value, param, ctx)))
+        if ctx is not None and ctx.info_name:
+            refuse_modules(path, ctx.info_name)
         exists = is_file(path) or is_folder(path)
         return path if exists else shipped(str(path)) or path
 
@@ -277,7 +302,7 @@ class SuggestingGroup(click.Group):
         if self.get_command(ctx, word) is None and not word.startswith("-"):
             names = self.list_commands(ctx)
             hint = suggestion(word, names)
-            if not hint and word.endswith(".fence"):
+            if not hint and word.endswith((SUFFIX, MODULE_SUFFIX)):
                 hint = f'; did you mean "fencepost check {word}"?'
             commands = ", ".join(names)
             ctx.fail(f'there is no command "{word}"{hint}\nnote: the commands are {commands}')
@@ -287,7 +312,7 @@ class SuggestingGroup(click.Group):
 OTHER_OPTIONS = {
     "--property": "--invariant", "--properties": "--invariant", "--inv": "--invariant",
     "--max-depth": "--depth", "--threads": "--workers", "--jobs": "--workers",
-    "--constant": "--const", "--cfg": "--const", "--config": "--const",
+    "--constant": "--const", "--cfg": "--config",
 }  # fmt: skip
 """Options of other tools, with the equivalent here."""
 

@@ -64,7 +64,7 @@ def _dependencies(request: Request, finder: SpecFinder) -> Mapping[Path, frozens
             files = {real(spec)}
             try:
                 with in_time(spec, request.settings):
-                    program = load(spec, request.search)
+                    program = load(spec, request.search, configs=request.settings.configs)
             except Rejected:
                 needs[spec] = frozenset(files)
                 continue

@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import Any, cast, overload
 
 from fencepost.spec.core import ir
+from fencepost.spec.core.foreign import Foreign, ForeignValue
 from fencepost.spec.core.ir import BOOL, Literal, Model, Property, Site, StateVariable
 from fencepost.spec.core.properties import PropertyKind
-from fencepost.spec.core.types import Enum, State
+from fencepost.spec.core.types import State
 from fencepost.spec.records import dataclass
 from fencepost.spec.tla.evaluate.machine import Located
 from fencepost.spec.tla.evaluate.specification import Condition, Specification
@@ -34,7 +35,7 @@ class ValueTable(Sequence[str]):
     def __init__(self, specification: Specification) -> None:
         self.values: list[Value] = []
         self._numbers: dict[Value, int] = {}
-        self._show = specification.universe.show
+        self._universe = specification.universe
 
     def number(self, value: Value) -> int:
         """Returns the number of a value; a new value is added."""
@@ -49,11 +50,19 @@ class ValueTable(Sequence[str]):
     def __getitem__(self, index: slice) -> Sequence[str]: ...
     def __getitem__(self, index: int | slice) -> str | Sequence[str]:
         if isinstance(index, slice):
-            return [*map(self._show, self.values[index])]
-        return self._show(self.values[index])
+            return [*map(self._universe.show, self.values[index])]
+        return self._universe.show(self.values[index])
 
     def __len__(self) -> int:
         return len(self.values)
+
+    def taken_apart(self, index: int) -> ForeignValue:
+        """Returns the value with a number, with its parts."""
+        return self._universe.taken_apart(self.values[index])
+
+
+def _type(table: ValueTable) -> Foreign:
+    return Foreign("TLA+ value", cast("tuple[str, ...]", table), value=table.taken_apart)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,20 +79,19 @@ class TlaModel(Model):
 
     @property
     def checks_deadlock(self) -> bool:
-        """Whether a deadlock is a problem."""
         deadlock: bool = self.specification.config.deadlock
         return deadlock
 
     @property
-    def value_type(self) -> Enum:
+    def value_type(self) -> Foreign:
         """The type of every variable."""
-        return Enum("value", cast("tuple[str, ...]", self.table))
+        return _type(self.table)
 
     @classmethod
     def of(cls, specification: Specification) -> TlaModel:
         """Returns the model of a module."""
         table = ValueTable(specification)
-        kind = Enum("value", cast("tuple[str, ...]", table))
+        kind = _type(table)
         top = specification.config.source_span
         properties, conditions = _properties(specification)
         sites: list[Site] = []
@@ -129,13 +137,11 @@ class TlaModel(Model):
 def _properties(
     specification: Specification,
 ) -> tuple[tuple[Property, ...], tuple[Condition, ...]]:
-    """Returns the properties and their conditions. Those of kind `PropertyKind.REFINEMENT` are
-    conditions on initial states. Names are made distinct, since a check selects
+    """Returns the properties and their conditions. Names are made distinct, since a check selects
     properties by name.
     """
     rows = [
         *((PropertyKind.INVARIANT, condition) for condition in specification.invariants),
-        *((PropertyKind.REFINEMENT, condition) for condition in specification.initial_conditions),
         *((PropertyKind.STEP_INVARIANT, condition) for condition in specification.step_conditions),
         *((PropertyKind.CONSTRAINT, condition) for condition in specification.constraints),
     ]

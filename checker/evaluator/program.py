@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import field, replace
 from importlib import import_module
 from pathlib import Path
 
@@ -13,37 +15,96 @@ from fencepost.spec.elaborate.claims.program import Check, Program
 from fencepost.spec.records import dataclass
 from fencepost.spec.syntax import nodes
 from fencepost.spec.text import library
-from fencepost.spec.text.problem import Problem, Rejected
+from fencepost.spec.text.problem import Problem, Rejected, listing, suggestion
+from fencepost.spec.text.source import Source, Span
 
-SUFFIX = ".tla"
+ENGINE = "evaluator"
+"""The engine for modules, by its name in the table of engines."""
+CONFIG_SUFFIX = ".cfg"
+MOST_NAMED = 5
+"""Maximum number of other configurations that a message names."""
+_EXPECTED = re.compile(r"^[ \t]*\\\*[ \t]*fencepost:[ \t]*(.*?)[ \t]*$", re.MULTILINE)
+_RESULTS = ("ok", "violated NAME", "deadlock", "assertion", "error")
+_BEHAVIOUR = re.compile(r"^[ \t]*(Spec|Init|Next)[ \t]*==", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class TlaProgram(Program):
-    """A TLA+ module with a configuration."""
+class ModuleProgram(Program):
+    """A TLA+ module with its configurations, by the names of the checks."""
 
-    config: Path = Path()
+    configs: Mapping[str, Path] = field(default_factory=dict[str, Path])
     search: tuple[Path, ...] = ()
 
-    def model(self) -> Model:
-        """Builds the model. Raises `Rejected` with all mistakes that are found."""
+    def model(self, check: Check) -> Model:
+        """Builds the model of a check. Raises `Rejected` with all mistakes that are found."""
         with deferred():
             module = import_module("fencepost.checker.evaluator.model")
-        model: Model = module.read(self.path, self.config, self.search)
+        model: Model = module.read(self.path, self.configs[check.name], self.search)
         return model
 
 
-def load(path: Path, config: Path | None, search: Sequence[Path]) -> TlaProgram:
-    """Returns the program for a module and its configuration: ``config``, or the file with the name
-    of the module. Raises `Rejected`.
+def load(path: Path, configs: Sequence[Path], search: Sequence[Path]) -> ModuleProgram:
+    """Returns the program for a module. It has a check for each configuration; without ``configs``,
+    the configuration is the file with the name of the module. Raises `Rejected`.
     """
     source = library.read(path)
-    used = path.with_suffix(".cfg") if config is None else config
-    if not library.is_file(used):
-        message = f"there is no configuration {used} for the module {path.name}"
-        note = (None, "--config FILE names another one")
-        raise Rejected([Problem("F656", None, message, (note,))])
+    beside = path.with_suffix(CONFIG_SUFFIX)
+    if not configs and not library.is_file(beside):
+        raise Rejected([_without_config(source, path, beside)])
+    named = {config.stem: config for config in configs} or {"": beside}
+    if len(named) < len(configs):
+        message = "two configurations have the same name, and the checks are named after them"
+        raise Rejected([Problem("F656", None, message)])
     root = library.real(path)
-    files = Files(root, {root: nodes.File(source, None, ())})
-    check = Check("" if config is None else config.stem)
-    return TlaProgram(path, path.stem, None, (check,), (), files, config=used, search=tuple(search))
+    sources = {name: library.read(config) for name, config in named.items()}
+    checks = tuple(_check(name, text) for name, text in sources.items())
+    # The configurations are listed, so that a change is noticed.
+    files = {
+        root: nodes.File(source, None, ()),
+        **{
+            library.real(config): nodes.File(sources[name], None, ())
+            for name, config in named.items()
+        },
+    }
+    return ModuleProgram(
+        path, path.stem, None, checks, (), Files(root, files), configs=named, search=tuple(search)
+    )
+
+
+def _without_config(source: Source, path: Path, beside: Path) -> Problem:
+    defined = [*dict.fromkeys(_BEHAVIOUR.findall(source.text))]
+    lines = ["SPECIFICATION Spec"] if "Spec" in defined else ["INIT Init", "NEXT Next"]
+    usual = "Spec" in defined or {"Init", "Next"} <= {*defined}
+    others = sorted(other.name for other in path.parent.glob(f"*{CONFIG_SUFFIX}"))[:MOST_NAMED]
+    here = f"; here are {listing(others, 'and')}" if len(others) > 1 else ""
+    here = f"; here is {others[0]}" if len(others) == 1 else here
+    notes = [
+        f"write {listing(lines, 'and')} into it, INVARIANT with the names of invariants, and "
+        "CONSTANT N = 3 for a constant N"
+        if usual
+        else "the file may be empty for a module that has only assumptions",
+        f"--config FILE names another configuration{here}",
+    ]
+    message = f"there is no configuration {beside} for the module {path.name}"
+    return Problem("F656", None, message, tuple((None, note) for note in notes))
+
+
+def _check(name: str, source: Source) -> Check:
+    """Returns the check of a configuration. A comment may have the expected result, as in
+    ``\\* fencepost: expect violated Inv``.
+    """
+    check = Check(name, engine=ENGINE)
+    for match in _EXPECTED.finditer(source.text):
+        span = Span(source, match.start(1), match.end(1))
+        words = match[1].split()
+        match words:
+            case ["expect", "violated", prop]:
+                check = replace(check, verdict="violated", property=prop, span=span)
+            case ["expect", "ok" | "deadlock" | "assertion" | "error" as verdict]:
+                check = replace(check, verdict=verdict, property=None, span=span)
+            case _:
+                results = listing([f"expect {result}" for result in _RESULTS])
+                hint = suggestion(words[-1], _RESULTS) if words else ""
+                message = f"the expected result in a comment is one of {results}{hint}"
+                raise Rejected([Problem("F656", span, message)])
+    return check

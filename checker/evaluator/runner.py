@@ -87,8 +87,6 @@ class TlaRunner(Runner):
 
     def holds(self, property: int, state: State, after: State | None = None) -> bool:
         condition = self.tla.conditions[property]
-        if after is not None and self.tla.properties[property].kind.of_initial_states:
-            return True
         following = None if after is None else self.tla.values(after)
         try:
             result: bool = self.specification.holds(condition, self.tla.values(state), following)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from lsprotocol import types as lsp
 
-from fencepost.checker.engines import ENGINES
+from fencepost.checker.engines import COUNTING
 from fencepost.checker.lsp.describe import heading, signature
 from fencepost.checker.lsp.desk import Desk, View
 from fencepost.checker.lsp.patch import WORD, patched, word_at
@@ -188,7 +188,7 @@ class _Scope:
             case syntax.CheckWithout():
                 yield from self._of_root((FairnessEntity, ActionEntity, RoleEntity))
             case syntax.CheckEngine():
-                for engine in ENGINES:
+                for engine in COUNTING:
                     yield _Item(engine, lsp.CompletionItemKind.Value)
             case syntax.Bind():
                 return

@@ -8,6 +8,7 @@ import json
 from collections.abc import Callable
 from typing import TypeAlias
 
+from fencepost.spec.core.foreign import ForeignValue
 from fencepost.spec.core.spelling import Notation, entries
 from fencepost.spec.core.types import Bag, Seq, Set, Type
 
@@ -28,6 +29,7 @@ def json_notation(
     none: Json,
     elements: Callable[[Set | Seq | Bag, list[Json]], Json],
     map: Callable[[list[Json]], Json],
+    foreign: Callable[[ForeignValue], Json] | None = None,
 ) -> Notation[Json]:
     """Returns a notation that represents records as objects and variants as ``{"tag": ..., "value":
     {fields}}``. ``map`` receives the list of pairs ``[key, value]``.
@@ -42,4 +44,5 @@ def json_notation(
         some=some,
         elements=elements,
         map=lambda kind, value, of: map([list(pair) for pair in entries(kind, value, of)]),
+        foreign=foreign,
     )

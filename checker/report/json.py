@@ -23,9 +23,26 @@ from fencepost.checker.run.words import expected
 from fencepost.checker.trace.findings import fair_rows, unfit_rows
 from fencepost.checker.trace.steps import arguments
 from fencepost.spec.core import types
+from fencepost.spec.core.foreign import ForeignValue
 from fencepost.spec.core.ir import Model
 from fencepost.spec.core.types import Type, Value, values
 from fencepost.spec.text.problem import Problem
+
+
+def _foreign(value: ForeignValue) -> Json:
+    """Returns a TLA+ value: a record as an object, a function as a list of pairs."""
+    match value.kind:
+        case "atom":
+            return value.atom
+        case "name":
+            return value.text
+        case "record":
+            return {label.text: _foreign(part) for label, part in value.parts if label}
+        case "function":
+            return [[_foreign(label), _foreign(part)] for label, part in value.parts if label]
+        case "tuple" | "set":
+            return [_foreign(part) for _, part in value.parts]
+
 
 NATURAL = json_notation(
     scalar=lambda value: value,
@@ -34,6 +51,7 @@ NATURAL = json_notation(
     none=None,
     elements=lambda _, items: items,
     map=lambda pairs: pairs,
+    foreign=_foreign,
 )
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from fencepost.checker import engines
 from fencepost.checker.engines import ENGINES, visits_states
+from fencepost.checker.evaluator import program as modules
 from fencepost.checker.options import OPTIONS, first, flags
 from fencepost.checker.outcome import INTERRUPTED, LONG_SEARCH, Fact, Outcome, Verdict
 from fencepost.checker.regions import search as regions
@@ -40,6 +41,7 @@ from fencepost.spec.core.scenario import Scenario
 from fencepost.spec.elaborate.base.files import Trees
 from fencepost.spec.elaborate.claims import program as specs
 from fencepost.spec.elaborate.claims.program import Check, Program, build, select, staged
+from fencepost.spec.text.library import MODULE_SUFFIX
 from fencepost.spec.text.problem import Problem, Rejected, listing, suggestion
 
 _CROSS = "--cross-check"
@@ -58,12 +60,20 @@ A_LOOK = 20_000
 """A search of this many states is enough to estimate the total."""
 
 
-def load(path: Path, search: Sequence[Path] = (), trees: Trees | None = None) -> Program:
+def load(
+    path: Path,
+    search: Sequence[Path] = (),
+    trees: Trees | None = None,
+    configs: Sequence[Path] = (),
+) -> Program:
     """Reads a spec and everything that it imports. Its checks may name any engine in the table.
 
     If several specs share ``trees``, a file that more than one of them imports is parsed only once.
-    Raises `Rejected` with every problem that was found.
+    ``configs`` are the configurations of a TLA+ module, whose text is read later. Raises `Rejected`
+    with every problem that was found.
     """
+    if path.suffix == MODULE_SUFFIX:
+        return modules.load(path, configs, search)
     return specs.load(path, search, engines.COUNTING, trees)
 
 
@@ -86,9 +96,14 @@ def prepare(
         raise Rejected([_unknown_engine(engine)])
     if ranges is None:
         ranges = STARTING.get(engine, {})
+    _refuse_language(program, engine, settings)
     scenario: Scenario | None = None
     name: str | None = None
-    if check.scenario is not None:
+    if isinstance(program, modules.ModuleProgram):
+        model = program.model(check)
+        names = [prop.name for prop in model.properties if prop.kind.selectable]
+        check = replace(check, properties=tuple(names))
+    elif check.scenario is not None:
         refuse_options(check, engine, settings)
         model, scenario = staged(program, check, settings.overrides, ranges)
         refuse_symbols(check, model)
@@ -125,13 +140,33 @@ def prepare(
         model=model,
         engine=engine,
         properties=properties,
-        deadlock=check.verdict != "violated",
+        deadlock=model.checks_deadlock if model.is_opaque else check.verdict != "violated",
         limits=limits,
         settings=settings,
         model_name=name,
         scenario=scenario,
         busy=busy,
     )
+
+
+def is_module(program: Program) -> bool:
+    """Returns whether a program is a TLA+ module."""
+    return isinstance(program, modules.ModuleProgram)
+
+
+def _refuse_language(program: Program, engine: str, settings: Settings) -> None:
+    """Raises `Rejected` (F052) if an engine or an option is not for the language of a program."""
+    module = is_module(program)
+    if ENGINES[engine].for_modules is not module:
+        does = [name for name, entry in ENGINES.items() if entry.for_modules is module]
+        inputs = "TLA+ modules" if module else "specs"
+        verb = "does" if len(does) == 1 else "do"
+        message = f"the engine {engine} does not run {inputs}; {listing(does, 'and')} {verb}"
+        raise Rejected([Problem("F052", None, message)])
+    if module and settings.overrides:
+        message = "--const is for specs; the configuration gives constants of a module their values"
+        note = (None, "--config FILE names another configuration")
+        raise Rejected([Problem("F052", None, message, (note,))])
 
 
 def refuse_unable(model: Model, engine: str, settings: Settings) -> None:

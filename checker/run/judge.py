@@ -200,7 +200,8 @@ def _surprise(job: Job, outcome: Outcome) -> str:
                 unit = prop.kind.subject.value
                 miss = f"no {unit} violates it: {searched} searched"
             case "deadlock":
-                miss = f"every state has a successor or is terminal: {searched} searched"
+                end = "" if job.model.is_opaque else " or is terminal"
+                miss = f"every state has a successor{end}: {searched} searched"
             case "assertion":
                 miss = f"no assertion fails: {searched} searched"
             case "error":

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 
-from fencepost.checker.engines import ENGINES, visits_states
+from fencepost.checker.engines import COUNTING, visits_states
 from fencepost.checker.options import OPTIONS, first
 from fencepost.checker.outcome import Coverage, Finding, Fit, Outcome, Trace, Verdict
 from fencepost.checker.request import Engine, Progress
@@ -39,7 +39,7 @@ def refuse_options(check: Check, engine: str, settings: Settings) -> None:
     message = f"scenario {check.name}: {option} applies to checks only"
     remark = "`--check NAME` runs one check"
     if engine:
-        able = [name for name in ENGINES if visits_states(name)]
+        able = [name for name, counts in COUNTING.items() if counts]
         message = (
             f"scenario {check.name}: the engine {engine} does not visit states, so it cannot run "
             "scenarios"

@@ -16,7 +16,14 @@ from fencepost.checker import engines
 from fencepost.checker.folders import Skipped, SpecFinder, summary
 from fencepost.checker.request import CannotRun, Progress
 from fencepost.checker.run import processes
-from fencepost.checker.run.check import by_visits, load, on_cluster, perform, prepare
+from fencepost.checker.run.check import (
+    by_visits,
+    is_module,
+    load,
+    on_cluster,
+    perform,
+    prepare,
+)
 from fencepost.checker.run.cross_check import cross_checked
 from fencepost.checker.run.job import Job
 from fencepost.checker.run.judge import TIMEOUT_CODE, UNCHECKED, CheckResult
@@ -163,7 +170,7 @@ def programs(request: Request) -> Specs:
         for path in finder.specs(argument):
             try:
                 with in_time(path, request.settings):
-                    program = load(path, request.search, trees)
+                    program = load(path, request.search, trees, request.settings.configs)
             except Rejected as rejected:
                 problems += rejected.problems
                 refused.setdefault(real(path), RefusedSpec(path, rejected.problems))
@@ -271,7 +278,9 @@ def begun(request: Request) -> Plan:
     specs = programs(request)
     checks = [check for program in specs.programs for check in chosen(request, program)[0]]
     most = min(len(checks), processes.most(request.settings, request.jobs))
-    if most < 2 or any(on_cluster(request.settings, check) for check in checks):
+    apart = any(on_cluster(request.settings, check) for check in checks)
+    # The values in a result of a module are numbers in a table of the process.
+    if most < 2 or apart or any(map(is_module, specs.programs)):
         return _planned(request, specs, None)
     crew = Crew(most, performed)
     try:

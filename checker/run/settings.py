@@ -44,6 +44,8 @@ class Settings:
     """The folder for checkpoints."""
     strict: bool = False
     """Whether a check fails because of a remark that deserves attention."""
+    configs: tuple[Path, ...] = ()
+    """The configurations of a TLA+ module. If there are none, it is the file with its name."""
 
     @property
     def given(self) -> dict[str, Any]:

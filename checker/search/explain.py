@@ -111,6 +111,8 @@ def explain(
     it false, outermost first, and its innermost failing part. ``after`` is the next state, for a
     step invariant.
     """
+    if runner.model.is_opaque:
+        return (), None
     search = _Blame(runner, state, after)
     body = runner.model.properties[property].body
     search.descend(body, False, {})

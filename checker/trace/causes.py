@@ -243,6 +243,8 @@ def causes(model: Model, trace: Trace, finding: Finding | None = None) -> Causes
 
     For a model with symbolic constants the finding is required, since it holds their values.
     """
+    if model.is_opaque:
+        return Causes(((),) * len(trace.steps), ((),) * len(trace.steps))
     if model.symbols:
         assert finding is not None
         model = instance(model, [choice.value for choice in finding.constants])

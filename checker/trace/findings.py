@@ -25,6 +25,8 @@ def headline(model: Model, finding: Finding, prop: Property | None) -> str:
         return f"scenario {finding.fit.name}: {f'met{after}' if holds else fitting(finding.fit)}"
     match finding.verdict:
         case Verdict.DEADLOCK:
+            if model.is_opaque:
+                return f"deadlock{after}: no step is possible"
             declared = any(claim.kind.allows_end for claim in model.properties)
             why = "no `terminal` holds" if declared else "the spec declares no `terminal`"
             return f"deadlock{after}: no action can be taken, and {why}"

@@ -8,6 +8,7 @@ ascending order. Unions are ``{"tag": "A", "value": {...}}``. The option none is
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
 from dataclasses import field
@@ -16,11 +17,14 @@ from typing import Literal as OneOf
 from fencepost.checker.printing.json_values import Json, json_notation
 from fencepost.checker.trace.document import Datum
 from fencepost.checker.trace.value_tree import Atom, Group, ValueTree, text
+from fencepost.spec.core.foreign import ForeignValue
 from fencepost.spec.core.types import Bag, Seq, Set
 from fencepost.spec.records import dataclass
 from fencepost.spec.text.problem import Problem, Rejected
 
 MAX_DEPTH = 64
+TLA = "TLA+ value"
+"""The type that a file states for the variables of a TLA+ module."""
 BIGINT = re.compile(r"-?[0-9]{1,400}")
 
 
@@ -32,6 +36,23 @@ def _elements(kind: Set | Seq | Bag, items: list[Json]) -> Json:
     return {"#set": items} if isinstance(kind, Set) else items
 
 
+def _foreign(value: ForeignValue) -> Json:
+    """Encodes a TLA+ value."""
+    match value.kind:
+        case "atom":
+            return _scalar(value.atom) if value.atom is not None else value.text
+        case "name":
+            return {"#unserializable": value.text}
+        case "record":
+            return {label.text: _foreign(part) for label, part in value.parts if label}
+        case "function":
+            pairs = ([_foreign(label), _foreign(part)] for label, part in value.parts if label)
+            return {"#map": [*pairs]}
+        case "tuple" | "set":
+            items: list[Json] = [_foreign(part) for _, part in value.parts]
+            return {"#set": items} if value.kind == "set" else {"#tup": items}
+
+
 ITF = json_notation(
     scalar=_scalar,
     tuple_=lambda items: {"#tup": items},
@@ -39,6 +60,7 @@ ITF = json_notation(
     none={"tag": "None", "value": {}},
     elements=_elements,
     map=lambda pairs: {"#map": pairs},
+    foreign=_foreign,
 )
 
 encode = ITF.of
@@ -82,6 +104,8 @@ class Values:
         """Returns the tree of a value. ``kind`` is the type that the file states for the value."""
         if depth > MAX_DEPTH:
             raise refused(self.name, f"contains a value nested deeper than {MAX_DEPTH}")
+        if kind == TLA:
+            return self._module_tree(value, depth)
         match value:
             case None:
                 return Atom("none")
@@ -121,6 +145,31 @@ class Values:
             case dict():
                 return Group("record", self._record(tuple(value)), self._fields(value, depth))
 
+    def _module_tree(self, value: Json, depth: int) -> ValueTree:
+        """Returns the tree of a value of a TLA+ module."""
+        items: list[tuple[str, ValueTree]]
+        match value:
+            case bool():
+                return Atom("TRUE" if value else "FALSE")
+            case str():
+                return Atom(json.dumps(value, ensure_ascii=False))
+            case {"#set": list(parts)}:
+                sort: OneOf["set", "seq", "map", "record"] = "set"
+                items = [("", self.tree(part, TLA, depth + 1)) for part in parts]
+            case {"#tup": list(parts)}:
+                sort = "seq"
+                items = [("", self.tree(part, TLA, depth + 1)) for part in parts]
+            case {"#map": list(parts)}:
+                sort = "map"
+                items = [self._pair(part, depth, TLA) for part in parts]
+            case dict() if not any(key.startswith("#") for key in value):
+                sort = "record"
+                items = [(key, self.tree(part, TLA, depth + 1)) for key, part in value.items()]
+            case _:
+                return self.tree(value, "", depth)
+        group = Group(sort, "", tuple(items), "TLA+")
+        return group if items else Atom(text(group))
+
     def _record(self, names: tuple[str, ...]) -> str:
         heads = [head for head, fields in self.records.items() if fields == names]
         return heads[0] if len(heads) == 1 else ""
@@ -131,11 +180,11 @@ class Values:
     def _items(self, elements: list[Json], depth: int) -> tuple[tuple[str, ValueTree], ...]:
         return tuple(("", self.tree(item, depth=depth + 1)) for item in elements)
 
-    def _pair(self, pair: Json, depth: int) -> tuple[str, ValueTree]:
+    def _pair(self, pair: Json, depth: int, kind: str = "") -> tuple[str, ValueTree]:
         if not isinstance(pair, list) or len(pair) != 2:
             raise refused(self.name, 'contains a "#map" that is not a list of pairs')
         key, item = pair
-        return text(self.tree(key, depth=depth + 1)), self.tree(item, depth=depth + 1)
+        return text(self.tree(key, kind, depth + 1)), self.tree(item, kind, depth + 1)
 
 
 def _empty(value: Mapping[str, Json]) -> bool:

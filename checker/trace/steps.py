@@ -42,7 +42,7 @@ def title(model: Model, step: Step) -> str:
         elif choice.label == "on":
             message = f" on {value}"
         else:
-            arguments.append(f"{choice.label}: {value}")
+            arguments.append(value if model.is_opaque else f"{choice.label}: {value}")
     if action.kind in ("lose", "duplicate"):
         # In these steps the message is what the action affects, not what triggers it.
         message = message.replace(" on ", " ", 1)

@@ -6,14 +6,17 @@ Both the states of a model and the states in a trace file are represented in thi
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Literal as OneOf
 from typing import TypeAlias, assert_never
 
 from fencepost.checker.printing.page import cells
 from fencepost.spec.core import types
+from fencepost.spec.core.foreign import ForeignValue
 from fencepost.spec.core.spelling import TEXT, Notation, Parts, entries
 from fencepost.spec.records import dataclass
+
+Kind: TypeAlias = OneOf["record", "tuple", "map", "seq", "bag", "set"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,12 +31,18 @@ class Group:
     """A composite value. ``head`` is its name or "", and each item has a label or "".
 
     The items are the fields of a record or variant, the components of a tuple, the pairs of a map,
-    or the elements of a collection.
+    or the elements of a collection. A group of the ``language`` TLA+ is written as there.
     """
 
-    kind: OneOf["record", "tuple", "map", "seq", "bag", "set"]
+    kind: Kind
     head: str
     items: tuple[tuple[str, ValueTree], ...]
+    language: OneOf["", "TLA+"] = ""
+
+    @property
+    def signs(self) -> tuple[str, str, str, str]:
+        """The brackets, the sign after a label, and the sign between two items."""
+        return TLA_SIGNS[self.kind] if self.language else (*BRACKETS[self.kind], ": ", ",")
 
 
 ValueTree: TypeAlias = Atom | Group
@@ -45,6 +54,14 @@ BRACKETS = {
     "seq": ("[", "]"),
     "bag": ("[", "]"),
     "set": ("{", "}"),
+}
+
+
+TLA_SIGNS = {
+    "record": ("[", "]", " |-> ", ","),
+    "seq": ("<<", ">>", "", ","),
+    "map": ("(", ")", " :> ", " @@"),
+    "set": ("{", "}", "", ","),
 }
 
 
@@ -86,6 +103,23 @@ def _variant(kind: types.Union, tag: int, parts: Parts[ValueTree]) -> ValueTree:
     return Group("record", name, tuple(parts)) if parts else Atom(name)
 
 
+_TLA_KINDS: Mapping[str, Kind] = {
+    "record": "record",
+    "tuple": "seq",
+    "function": "map",
+    "set": "set",
+}
+
+
+def foreign_tree(value: ForeignValue) -> ValueTree:
+    """Returns the tree of a TLA+ value."""
+    kind = _TLA_KINDS.get(value.kind)
+    if kind is None or not value.parts:
+        return Atom(value.text)
+    items = ((label.text if label else "", foreign_tree(part)) for label, part in value.parts)
+    return Group(kind, "", tuple(items), "TLA+")
+
+
 TREE: Notation[ValueTree] = Notation(
     scalar=lambda value: Atom(TEXT.scalar(value)),
     record=_record,
@@ -96,6 +130,7 @@ TREE: Notation[ValueTree] = Notation(
     map=lambda kind, value, of: Group(
         "map", "", tuple((text(key), item) for key, item in entries(kind, value, of))
     ),
+    foreign=foreign_tree,
 )
 
 tree = TREE.of
@@ -112,16 +147,12 @@ def text(value: ValueTree) -> str:
     match value:
         case Atom(text=atom):
             return atom
-        case Group(kind=kind, head=head, items=items):
-            opening, closing = BRACKETS[kind]
-            inside = ", ".join(_labelled(label, text(item)) for label, item in items)
-            return f"{head}{opening}{inside}{closing}"
+        case Group(head=head, items=items):
+            opening, closing, after, between = value.signs
+            parts = [f"{label and label + after}{text(item)}" for label, item in items]
+            return f"{head}{opening}{f'{between} '.join(parts)}{closing}"
         case _:
             assert_never(value)
-
-
-def _labelled(label: str, content: str) -> str:
-    return f"{label}: {content}" if label else content
 
 
 def wrapped(value: ValueTree, first: int, indent: int, width: int) -> list[str]:
@@ -133,7 +164,7 @@ def wrapped(value: ValueTree, first: int, indent: int, width: int) -> list[str]:
     whole = text(value)
     if isinstance(value, Atom) or not value.items or first + cells(whole) <= width:
         return [whole]
-    opening, closing = BRACKETS[value.kind]
+    opening, closing, after, between = value.signs
     head = f"{value.head}{opening}"
     column = first + cells(head)
     lines = [head]
@@ -141,8 +172,8 @@ def wrapped(value: ValueTree, first: int, indent: int, width: int) -> list[str]:
         column = indent + 2
         lines.append(" " * column)
     for number, (label, item) in enumerate(value.items):
-        end = closing if number == len(value.items) - 1 else ","
-        prefix = f"{label}: " if label else ""
+        end = closing if number == len(value.items) - 1 else between
+        prefix = label and label + after
         if number:
             flat = f" {prefix}{text(item)}{end}"
             used = cells(lines[-1]) + (first if len(lines) == 1 else 0)
@@ -178,7 +209,9 @@ def changes(
             for (label, was), (_, now) in zip(old, new, strict=True):
                 yield from changes(f"{path}.{label}", was, now)
         case Group(kind="seq", items=old), Group(kind="seq", items=new) if _single(old, new):
-            for number, ((_, was), (_, now)) in enumerate(zip(old, new, strict=True)):
+            for number, ((_, was), (_, now)) in enumerate(
+                zip(old, new, strict=True), bool(before.language)
+            ):
                 yield from changes(f"{path}[{number}]", was, now)
         case Group(kind="tuple", items=old), Group(kind="tuple", items=new) if _single(old, new):
             for number, ((_, was), (_, now)) in enumerate(zip(old, new, strict=True), 1):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Generic, TypeAlias, TypeVar
 
+from fencepost.spec.core.foreign import Foreign, ForeignValue
 from fencepost.spec.core.types import (
     Bag,
     Bool,
@@ -46,12 +47,16 @@ class Notation(Generic[R]):
     elements: Callable[[Set | Seq | Bag, list[R]], R]
     map: Callable[[Map, tuple[Value, ...], Callable[[Value, Type], R]], R]
     """Spells a map. It must spell the keys and values itself."""
+    foreign: Callable[[ForeignValue], R] | None = None
+    """Spells a value of another language. Without it, the text is spelled like a name."""
 
     def of(self, value: Value, kind: Type) -> R:
         """Spells ``value``, which is of type ``kind``."""
         match kind, value:
             case Bool(), _:
                 return self.scalar(bool(value))
+            case Foreign(), int() if self.foreign is not None:
+                return self.foreign(kind.taken_apart(value))
             case Nominal(members=members), int():
                 return self.scalar(members[value])
             case Scalar(), int():

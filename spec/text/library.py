@@ -18,6 +18,8 @@ from fencepost.spec.text.problem import Problem, Rejected
 from fencepost.spec.text.source import Source, Span
 
 SUFFIX = ".fence"
+MODULE_SUFFIX = ".tla"
+"""The suffix of TLA+ modules."""
 
 MAX_BYTES = inputs.Kind.SPEC.max_bytes
 """The maximum size of a spec file. Larger files are refused."""

@@ -13,9 +13,9 @@ from pathlib import Path
 
 from tests.support.text_tables import Block, blocks
 
-from fencepost.checker.engines import ENGINES
+from fencepost.checker.engines import COUNTING
 
-EXPLICIT = tuple(name for name, entry in ENGINES.items() if entry.visits_states and name != "spark")
+EXPLICIT = tuple(name for name, counts in COUNTING.items() if counts and name != "spark")
 """The engines that visit and count states, except Spark, which starts Java and has separate
 tests.
 """

@@ -312,7 +312,8 @@ class Names(Expressions):
 
     def _wrong_count(self, name: str, expected: int, actual: int, span: Span) -> Exception:
         count = f"{expected} argument{'' if expected == 1 else 's'}" if expected else "no arguments"
-        return mistake("F654", span, f'"{name}" has {count}, but {actual or "none"} are given here')
+        written = f"{actual or 'none'} {'is' if actual == 1 else 'are'} given here"
+        return mistake("F654", span, f'"{name}" has {count}, but {written}')
 
     def _variable(self, index: int, span: Span, env: Env) -> Code:
         machine = self.machine

@@ -104,7 +104,6 @@ class Specification:
         self.initial: Act | None = None
         self.next: Act | None = None
         self.fairness: list[Place] = []
-        self.initial_conditions: list[Condition] = []
         self.step_conditions: list[Condition] = []
         self.invariants: list[Condition] = []
         self.layout = Layout()
@@ -395,16 +394,12 @@ class Specification:
                 condition = Condition(word.text, span, code, env.layout)
                 (self.step_conditions if boxed else self.invariants).append(condition)
                 return
-        elif self.compiler.cond(node, env).level <= 1:
-            code = self.compiler.cond(node, env)
-            self.initial_conditions.append(Condition(word.text, span, code, env.layout))
-            return
         if isinstance(node, Apply) and not node.args and not env.scope.parameters:
             entity, makers, _ = self.compiler.meaning(node, env)
             if isinstance(entity, Operator) and not makers and not entity.parameters:
                 self._always(entity.body, Env(entity.scope, env.layout), word, span)
                 return
-        note = "only Init /\\ []P /\\ [][A]_v, of conditions on states and steps, is checked so far"
+        note = "only [] of a condition on states and [][A]_v are checked so far"
         message = (
             f'the property "{word.text}" needs liveness or refinement, which is not supported yet'
         )

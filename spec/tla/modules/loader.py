@@ -21,7 +21,6 @@ from fencepost.spec.tla.standard.table import FOLDER, STANDARD
 from fencepost.spec.tla.syntax import tree
 from fencepost.spec.tla.syntax.units import parse_module
 
-SUFFIX = ".tla"
 MAX_MODULES = 200
 MAX_NESTED = 30
 
@@ -119,7 +118,7 @@ class Loader:
 
     def _path(self, name: str) -> Path | None:
         for folder in (*self.folders, FOLDER):
-            path = folder / f"{name}{SUFFIX}"
+            path = folder / f"{name}{library.MODULE_SUFFIX}"
             if library.is_file(path):
                 return path
         return None
@@ -136,16 +135,13 @@ class Loader:
         self._trail.append(module.name)
         self.instances.append(scope)
         if outer is not None:
-            names = outer.around[module.name]
-            scope.names.update(names)
-            scope.local |= names.keys()
+            scope.names.update(outer.names)
+            scope.local |= outer.names.keys()
             scope.modules.update(outer.modules)
-            scope.around.update(outer.around)
         for name, span in module.extends:
             extended = self.plain(name, span, scope)
             scope.extended.append(extended)
             scope.modules.update(extended.modules)
-            scope.around.update(extended.around)
             self._extend(scope, extended, span)
         for unit in module.units:
             self._unit(unit, scope)
@@ -191,7 +187,6 @@ class Loader:
                 scope.declare(unit.name, operator, unit.span)
             case tree.Module():
                 scope.modules[unit.name] = unit
-                scope.around[unit.name] = {**scope.names}
             case tree.Recursive():
                 pass
 
@@ -256,11 +251,10 @@ class Loader:
         self._trail.append(module.name)
         self.instances.append(inner)
         if outer is not None:
-            names = {n: e for n, e in outer.around[module.name].items() if n not in inner.names}
-            inner.names.update(names)
-            inner.local |= names.keys()
+            hidden = {n: e for n, e in outer.names.items() if n not in inner.names}
+            inner.names.update(hidden)
+            inner.local |= hidden.keys()
             inner.modules.update(outer.modules)
-            inner.around.update(outer.around)
         self._fill(module, inner)
         self._trail.pop()
         return inner
@@ -285,11 +279,9 @@ class Loader:
                         if isinstance(entity, Substituted)
                     )
                     extended.modules.update(inner.modules)
-                    extended.around.update(inner.around)
                     self._fill(nested or self._tree(name, span), extended)
                 inner.extended.append(extended)
                 inner.modules.update(extended.modules)
-                inner.around.update(extended.around)
             self._extend(inner, extended, span)
         for unit in module.units:
             self._unit(unit, inner)
@@ -297,7 +289,7 @@ class Loader:
 
 def _modules(folder: Path) -> list[Path]:
     try:
-        return [path for path in folder.iterdir() if path.suffix == SUFFIX]
+        return [path for path in folder.iterdir() if path.suffix == library.MODULE_SUFFIX]
     except OSError:
         return []
 

@@ -13,6 +13,7 @@ from collections.abc import Iterable
 from functools import cmp_to_key
 from typing import Any, Final, NoReturn
 
+from fencepost.spec.core.foreign import ForeignValue
 from fencepost.spec.tla.values.kinds import (
     FALSE,
     TRUE,
@@ -28,7 +29,7 @@ from fencepost.spec.tla.values.kinds import (
 )
 from fencepost.spec.tla.values.lazy_sets import BigUnion, Combination, Enumeration, Interval
 from fencepost.spec.tla.values.runtime import Runtime
-from fencepost.spec.tla.values.text import show
+from fencepost.spec.tla.values.text import show, taken_apart
 
 MAX_SET_SIZE: Final = 1_000_000
 """Largest set that is written out; TLC's default limit."""
@@ -567,6 +568,10 @@ class Universe(Operations):
     def show(self, value: Value) -> str:
         """Returns the text of a value, as TLC writes it."""
         return show(self, value)
+
+    def taken_apart(self, value: Value) -> ForeignValue:
+        """Returns a value with its text and its parts, for reports."""
+        return taken_apart(self, value)
 
     def fail(self, text: str, *values: Value) -> NoReturn:
         """Raises `error`."""

@@ -21,7 +21,7 @@ from tests.support.text_tables import tables
 import fencepost
 from fencepost.checker.cli import check as cli
 from fencepost.checker.cli import terminal
-from fencepost.checker.engines import ENGINES
+from fencepost.checker.engines import COUNTING, ENGINES
 from fencepost.checker.native import search
 from fencepost.checker.printing import units
 from fencepost.checker.report import json as report
@@ -390,7 +390,7 @@ def test_an_interrupt_reports_the_coverage_so_far(
     assert (note in " ".join(stdout.split())) == ("--checkpoint" in ENGINES[engine].options)
 
 
-@pytest.mark.parametrize("engine", [engine for engine in ENGINES if engine != "spark"])
+@pytest.mark.parametrize("engine", [engine for engine in COUNTING if engine != "spark"])
 def test_nothing_heavy_is_loaded(engine: str, tmp_path: Path) -> None:
     (tmp_path / "counter.fence").write_text(COUNTER, encoding="utf-8")
     code = (

@@ -55,4 +55,5 @@ def summary(model: Model) -> str:
 @pytest.mark.parametrize("name", _BLOCKS)
 def test_results_are_those_of_tlc(name: str, tmp_path: Path) -> None:
     path, expected = written(tmp_path, _BLOCKS[name])
-    assert summary(load(path, None, ()).model()) == expected
+    program = load(path, (), ())
+    assert summary(program.model(program.checks[0])) == expected
