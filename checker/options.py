@@ -131,8 +131,7 @@ OPTIONS = (
     ),
     Option("--path", "path", "search", "Also find modules in this folder.", "DIR", several=True),
     Option(
-        "--config", "config", "settings.configs", "TLC configuration of a TLA+ module.", "FILE",
-        several=True, stored=tuple,
+        "--config", "config", "settings.configs", "", "FILE", several=True, stored=tuple,
     ),
     Option("--engine", "engine", "settings.engine", "Engine: local (default), spark, ...", "NAME"),
     Option("--slow", "slow", "slow", "Include slow checks."),

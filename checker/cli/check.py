@@ -75,7 +75,7 @@ SPECS = click.argument("specs", metavar="SPEC...", nargs=-1, required=True, type
     epilog=f"""\b
 {topics(SYMBOLIC, LONG, SPARK)}
 Reports (docs/ci.md): --trace-style, --summary, --remarks, --remarks-baseline, --baseline
-Example:  fencepost check race.fence --check fixed --const Verify=false
+Example:  fencepost check race.fence --const N=2;  fencepost check M.tla --config M2.cfg
 Exit code: 0 as expected, 3 inconclusive, 4 not found, 10 assumption, 11 deadlock, 12 invariant,
 13 step invariant, 14 assertion, 75 evaluation error, 150 error in a spec, 151 wrong option.""",
 )
@@ -111,7 +111,7 @@ def check(
     watching: bool,
     **values: Any,
 ) -> int:
-    """Run the checks of each SPEC (a *.fence file or a folder of them)."""
+    """Run the checks of each SPEC (a *.fence file, a folder, or a *.tla module)."""
     request = request_of(specs, checked(values))
     smt2: Path | None = values["smt2"]
     profile = request.settings.profile

@@ -12,12 +12,15 @@ from typing import Any, cast, overload
 
 from fencepost.spec.core import ir
 from fencepost.spec.core.foreign import Foreign, ForeignValue
-from fencepost.spec.core.ir import BOOL, Literal, Model, Property, Site, StateVariable
+from fencepost.spec.core.formulas import Formula
+from fencepost.spec.core.ir import BOOL, Fairness, Literal, Model, Property, Site, StateVariable
 from fencepost.spec.core.properties import PropertyKind
 from fencepost.spec.core.types import State
 from fencepost.spec.records import dataclass
+from fencepost.spec.text.source import Span
 from fencepost.spec.tla.evaluate.machine import Located
-from fencepost.spec.tla.evaluate.specification import Condition, Specification
+from fencepost.spec.tla.evaluate.specification import Specification
+from fencepost.spec.tla.evaluate.temporal import Condition, Fair
 from fencepost.spec.tla.values.kinds import Value
 
 EVALUATION = "F911"
@@ -67,11 +70,15 @@ def _type(table: ValueTable) -> Foreign:
 
 @dataclass(frozen=True, slots=True)
 class TlaModel(Model):
-    """The model of a module. ``conditions`` are those of the properties, by their numbers."""
+    """The model of a module. ``conditions`` are those of the properties, by number. A formula has
+    none.
+    """
 
     specification: Any = None
     table: Any = None
-    conditions: tuple[Condition, ...] = ()
+    conditions: tuple[Condition | None, ...] = ()
+    fair: tuple[Fair, ...] = ()
+    """The conditions of the fairness constraints."""
 
     @property
     def is_opaque(self) -> bool:
@@ -94,6 +101,7 @@ class TlaModel(Model):
         kind = _type(table)
         top = specification.config.source_span
         properties, conditions = _properties(specification)
+        fair = tuple(specification.fairness)
         sites: list[Site] = []
         return cls(
             name=specification.path.stem,
@@ -118,7 +126,17 @@ class TlaModel(Model):
             specification=specification,
             table=table,
             conditions=conditions,
+            fair=fair,
+            fairness=tuple(
+                Fairness("", constraint.label, constraint.strong, (), constraint.span, group=True)
+                for constraint in fair
+            ),
         )
+
+    def is_of_steps(self, number: int) -> bool:
+        """Returns whether a property is a condition on steps inside a formula."""
+        atoms = self.specification.temporal.atoms
+        return number < len(atoms) and bool(atoms[number][1])
 
     def site(self, error: Located) -> int:
         """Returns the number of the site of an evaluation error."""
@@ -136,20 +154,30 @@ class TlaModel(Model):
 
 def _properties(
     specification: Specification,
-) -> tuple[tuple[Property, ...], tuple[Condition, ...]]:
+) -> tuple[tuple[Property, ...], tuple[Condition | None, ...]]:
     """Returns the properties and their conditions. Names are made distinct, since a check selects
-    properties by name.
+    properties by name. The atoms of formulas come first, so that formulas refer to them by number.
     """
+    every: list[tuple[PropertyKind, str, Span, Condition | None, Formula | None]] = []
     rows = [
-        *((PropertyKind.INVARIANT, condition) for condition in specification.invariants),
-        *((PropertyKind.STEP_INVARIANT, condition) for condition in specification.step_conditions),
-        *((PropertyKind.CONSTRAINT, condition) for condition in specification.constraints),
+        (PropertyKind.INVARIANT, specification.invariants),
+        (PropertyKind.STEP_INVARIANT, specification.step_conditions),
+        (PropertyKind.REFINEMENT, specification.initial_conditions),
+        (PropertyKind.CONSTRAINT, specification.constraints),
     ]
+    for condition, _ in specification.temporal.atoms:
+        every.append((PropertyKind.PREDICATE, "", condition.span, condition, None))
+    for kind, conditions in rows:
+        every += [(kind, c.name, c.span, c, None) for c in conditions]
+    every += [(PropertyKind.BEHAVIOUR, n, span, None, f) for n, span, f in specification.formulas]
+    within = bool(specification.constraints or specification.action_constraints)
     properties: list[Property] = []
     taken: dict[str, int] = {}
-    for kind, condition in rows:
-        count = taken[condition.name] = taken.get(condition.name, 0) + 1
-        name = condition.name if count == 1 else f"{condition.name} ({count})"
-        body = Literal(BOOL, True, span=condition.span)
-        properties.append(Property(name, kind, body, condition.span))
-    return tuple(properties), tuple(condition for _, condition in rows)
+    for kind, name, span, _, formula in every:
+        count = taken[name] = taken.get(name, 0) + 1
+        distinct = f"{name} ({count})" if name and count > 1 else name
+        body = Literal(BOOL, True, span=span)
+        properties.append(
+            Property(distinct, kind, body, span, formula, within=within and formula is not None)
+        )
+    return tuple(properties), tuple(condition for _, _, _, condition, _ in every)

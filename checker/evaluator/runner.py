@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 from fencepost.checker.evaluator.model import TlaModel
 from fencepost.spec.core.types import State
 from fencepost.spec.semantics.choice_points import EvaluationError
 from fencepost.spec.semantics.stepper import BlockedAction, Choice, Failure, Runner, Successor
 from fencepost.spec.tla.evaluate.machine import Lazy, Located, forced
+from fencepost.spec.tla.evaluate.temporal import Condition
 from fencepost.spec.tla.values.kinds import EvaluationError as NoValue
 from fencepost.spec.tla.values.kinds import Value
 
@@ -23,6 +25,8 @@ class TlaRunner(Runner):
         self.marked = []
         self.refused = {}
         self.weight = 1
+        self.recorder: Any = None
+        """The `liveness.Recorder` of a search for properties of behaviours."""
 
     def initial(self, target: State | None = None) -> Iterator[Successor]:
         return self._successors(None)
@@ -87,12 +91,29 @@ class TlaRunner(Runner):
 
     def holds(self, property: int, state: State, after: State | None = None) -> bool:
         condition = self.tla.conditions[property]
+        assert condition is not None, "a formula has no value in a state"
+        kind = self.tla.properties[property].kind
+        if (after is None) if self.tla.is_of_steps(property) else kind.of_initial_states and after:
+            # A condition on steps in a formula has no value in a state, and a condition on initial
+            # states has none on steps.
+            return True
+        return self._satisfies(condition, state, after)
+
+    def _satisfies(self, condition: Condition, state: State, after: State | None) -> bool:
         following = None if after is None else self.tla.values(after)
         try:
             result: bool = self.specification.holds(condition, self.tla.values(state), following)
         except Located as error:
             raise EvaluationError(self.tla.site(error)) from None
         return result
+
+    def is_enabled(self, constraint: int, state: State) -> bool:
+        """Returns whether a step of a fairness constraint is possible."""
+        return self._satisfies(self.tla.fair[constraint].enabled, state, None)
+
+    def is_fair_step(self, constraint: int, state: State, after: State) -> bool:
+        """Returns whether a step belongs to a fairness constraint."""
+        return self._satisfies(self.tla.fair[constraint].taken, state, after)
 
     def is_taken(self, state: State, after: State) -> bool:
         """Returns whether a step satisfies the action constraints. An undefined one is taken for

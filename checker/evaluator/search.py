@@ -5,10 +5,12 @@ one worker.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from typing import Any, cast
 
+from fencepost.checker.evaluator.liveness import decided, recorder_for
 from fencepost.checker.evaluator.model import EVALUATION, TlaModel, ValueTable
 from fencepost.checker.evaluator.runner import TlaRunner
 from fencepost.checker.outcome import Fact, Finding, Outcome, Verdict
@@ -22,6 +24,7 @@ from fencepost.checker.search.visiting import Visitor
 from fencepost.spec.core.ir import Model, Site
 from fencepost.spec.core.properties import Rank
 from fencepost.spec.core.types import State
+from fencepost.spec.semantics.choice_points import EvaluationError
 from fencepost.spec.semantics.stepper import Failure
 from fencepost.spec.tla.evaluate.machine import Located
 from fencepost.spec.tla.evaluate.specification import Condition, Specification
@@ -75,7 +78,14 @@ def _searched(request: Request, model: TlaModel) -> Outcome:
     states = TlaStates(watch, runner)
     specification.universe.runtime.statistic = states.statistic
     search = LevelSearch(watch, states, runner=lambda: runner)
-    outcome = search.run(lambda outcome: _completed(outcome, model))
+    recorder = runner.recorder = recorder_for(runner, model, request)
+
+    def completed(outcome: Outcome) -> Outcome:
+        if recorder is not None:
+            outcome = decided(outcome, request, search, recorder)
+        return _completed(outcome, model)
+
+    outcome = search.run(completed)
     return replace(outcome, notes=(*outcome.notes, *_notes(specification), *specification.notes))
 
 
@@ -213,6 +223,9 @@ class TlaVisitor(Visitor):
     def expand(self, state: State) -> None:
         followed = False
         steps_matter, taken, seen = self.searched.step_invariants, self.taken, self.seen
+        recorder = self.runner.recorder
+        if recorder is not None:
+            self._recorded(state, state, partial(recorder.begin, state))
         for action, after in self.runner.steps(state):
             followed = True
             if isinstance(after, Failure):
@@ -227,6 +240,8 @@ class TlaVisitor(Visitor):
                 self._discover(after, state)
             for number in steps_matter:
                 self._check_step(number, after, state)
+            if recorder is not None:
+                self._recorded(after, state, partial(recorder.step, state, after))
         if not followed and self.deadlock:
             self.account.offer(Candidate(self.depth, Rank.DEADLOCK, 0, state))
 
@@ -247,3 +262,12 @@ class TlaVisitor(Visitor):
             # A state outside the constraints does not represent others.
             if len(self.fresh) > size:
                 keys.add(key)
+
+    def _recorded(self, state: State, before: State, record: Callable[[], None]) -> None:
+        """Records something for the properties of behaviours."""
+        try:
+            record()
+        except EvaluationError as error:
+            depth = self.depth if state is before else self.depth + 1
+            number = self.searched.behaviours[0]
+            self._fail_in(depth, number, state, None if state is before else before, error)

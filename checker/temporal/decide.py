@@ -15,7 +15,7 @@ obligation, and finally returns. Stuttering steps are neither counted nor shown.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from fencepost.checker.request import Phase
 from fencepost.checker.search.deciding import Decision
@@ -43,6 +43,8 @@ class Graph:
     runner: Runner
     reached: StateGraph[frozenset[Unit]]
     possible: dict[State, frozenset[Unit]]
+    may_stay: Callable[[State], bool] = lambda state: True
+    """Whether a behaviour may stay in a state."""
 
     @property
     def model(self) -> Model:
@@ -74,11 +76,12 @@ def graph(
     decision: Decision | None = None,
     among: Mapping[State, Outgoing] | None = None,
     total: int = 0,
+    may_stay: Callable[[State], bool] = lambda state: True,
 ) -> Graph:
     """Builds the graph of the states in the first ``levels`` levels, or in all levels if it is
     None. ``total`` is the expected number of states, or 0 if unknown. Steps must not fail. With
     ``among``, the graph contains only the states in that mapping, which also provides their results
-    of `outgoing`.
+    of `outgoing`. For ``may_stay`` see `Graph`.
     """
     decision = decision or Decision(runner.model)
     decision.enter("graph", total)
@@ -90,7 +93,7 @@ def graph(
         return expanded and all(runner.holds(number, state) for number in constraints)
 
     initial = {successor.state for successor in runner.initial() if successor.state is not None}
-    result = Graph(runner, StateGraph(sorted(initial), enters), {})
+    result = Graph(runner, StateGraph(sorted(initial), enters), {}, may_stay)
     for state in result.reached.states:
         decision.look()
         targets, possible = outgoing(runner, seen, state) if among is None else among[state]
@@ -246,6 +249,8 @@ class _Moves:
 
     def stays(self, pair: Pair) -> list[Pair]:
         state, node = pair
+        if not self._graph.may_stay(state):
+            return []
         candidates = ((state, after) for after in self._nodes[node].successors)
         return [candidate for candidate in candidates if self._has(candidate)]
 

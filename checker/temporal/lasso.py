@@ -12,6 +12,7 @@ from typing import Generic, TypeVar, assert_never
 from fencepost.checker.temporal.units import Unit, declared_units, steps, without_ghosts
 from fencepost.spec.core import formulas
 from fencepost.spec.core.formulas import Formula, predicates
+from fencepost.spec.core.ir import Model
 from fencepost.spec.core.types import State
 from fencepost.spec.records import dataclass
 from fencepost.spec.semantics.stepper import Choice, Runner
@@ -236,6 +237,20 @@ def reasons(runner: Runner, lasso: Lasso) -> dict[Unit, Reason | None]:
                     chosen.setdefault(unit, choices)
     possible = {state: {unit for units in to.values() for unit in units}
                 for state, to in leads.items()}  # fmt: skip
+    return fair_reasons(model, lasso, leads, possible, chosen)
+
+
+def fair_reasons(
+    model: Model,
+    lasso: Lasso,
+    leads: Mapping[State, Mapping[State, set[Unit]]],
+    possible: Mapping[State, set[Unit]],
+    chosen: Mapping[Unit, tuple[Choice, ...]],
+) -> dict[Unit, Reason | None]:
+    """Returns the same as `reasons`. ``leads`` has the steps from each state, with the units that
+    they count for, ``possible`` the units that are possible in each state, and ``chosen`` the
+    choices of steps that count for a unit.
+    """
     first = len(lasso.stem) - 1
     cycle = [lasso.stem[-1], *lasso.cycle[:-1]]
     reason_of: dict[Unit, Reason | None] = {}

@@ -8,6 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 
 from fencepost.checker.outcome import (
     INTERRUPTED,
@@ -59,6 +60,7 @@ def judged(
     decide: Callable[[Formula, Decision], Lasso | None],
     decision: Decision,
     started: float,
+    finding_of: Callable[[int, Lasso], Finding] | None = None,
 ) -> Outcome:
     """Returns the outcome of a search, extended by the results for the requested properties of
     behaviours.
@@ -66,12 +68,13 @@ def judged(
     ``decide`` returns a lasso among the expanded states that violates a formula, one of
     `formulas_to_decide`, or None. It may raise `Cut` and `KeyboardInterrupt`. ``started`` is the
     monotonic time at which the search started; with it, the seconds also include the time between
-    the search and the decision.
+    the search and the decision. ``finding_of`` returns the finding for a lasso, as `finding` does.
     """
     behaviours = request.model.searched(request.properties).behaviours
     if not behaviours:
         return outcome
-    outcome = _judged(outcome, request, runner, decide, decision, behaviours)
+    reported = finding_of or partial(finding, runner)
+    outcome = _judged(outcome, request, reported, decide, decision, behaviours)
     if decision.property is None:
         return outcome
     seconds, before = time.monotonic() - started, outcome.statistics
@@ -87,7 +90,7 @@ def judged(
 def _judged(
     outcome: Outcome,
     request: Request,
-    runner: Runner,
+    reported: Callable[[int, Lasso], Finding],
     decide: Callable[[Formula, Decision], Lasso | None],
     decision: Decision,
     behaviours: Sequence[int],
@@ -113,7 +116,7 @@ def _judged(
         if formula is NOTHING_HOLDS:
             stays = lasso is not None
         elif lasso is not None:
-            violations.append(finding(runner, number, lasso))
+            violations.append(reported(number, lasso))
             if not request.keep_going:
                 break
     interrupted = outcome.interrupted or limit == INTERRUPTED

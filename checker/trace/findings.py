@@ -70,7 +70,7 @@ def fair_rows(model: Model, finding: Finding) -> tuple[tuple[str, str], ...]:
         else:
             assert reason.impossible is not None, "a trace that is not fair"
             why = f"not possible in state {reason.impossible + 1}"
-        rows.append((f"{word} {name}", why))
+        rows.append((name if model.is_opaque else f"{word} {name}", why))
     return tuple(rows)
 
 

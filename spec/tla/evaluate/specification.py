@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
-from fencepost.spec.records import dataclass
+from fencepost.spec.core.formulas import And, Formula, Implies
 from fencepost.spec.text import library
 from fencepost.spec.text.problem import Problem, Rejected, suggestion
 from fencepost.spec.text.source import Source, Span
@@ -22,10 +22,10 @@ from fencepost.spec.tla.evaluate.machine import (
     Layout,
     Located,
     Machine,
-    Run,
     located,
     mistake,
 )
+from fencepost.spec.tla.evaluate.temporal import Condition, Fair, Part, Temporal
 from fencepost.spec.tla.modules.loader import Loader
 from fencepost.spec.tla.modules.scopes import (
     BuiltIn,
@@ -49,26 +49,6 @@ from fencepost.spec.tla.syntax.tree import Apply, Expr
 from fencepost.spec.tla.values.kinds import FALSE, TRUE, EvaluationError, Value
 from fencepost.spec.tla.values.symmetry import Permutation, group
 from fencepost.spec.tla.values.universe import Universe
-
-
-@dataclass(frozen=True, slots=True)
-class Condition:
-    """A named condition on states or on steps, or another expression about these, with the place
-    of its definition.
-    """
-
-    name: str
-    span: Span
-    code: Code
-    layout: Layout
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """A part of a specification that is a formula, where it is written."""
-
-    node: Expr
-    env: Env
 
 
 class Specification:
@@ -103,9 +83,14 @@ class Specification:
         self.assumptions = [*self._assumptions()]
         self.initial: Act | None = None
         self.next: Act | None = None
-        self.fairness: list[Place] = []
+        self.temporal = Temporal(self.compiler)
+        self.fairness: list[Fair] = []
         self.step_conditions: list[Condition] = []
+        self.initial_conditions: list[Condition] = []
         self.invariants: list[Condition] = []
+        self.formulas: list[tuple[str, Span, Formula]] = []
+        """The properties of behaviours, with their names."""
+        self._lively: list[Part] = []
         self.layout = Layout()
         self._behaviour()
         self.invariants += [*self._conditions("INVARIANT", 1)]
@@ -116,7 +101,11 @@ class Specification:
         self.postcondition = self._expression("POSTCONDITION", 1)
         self.permutations = self._symmetry()
         for word in self.config.words("PROPERTY"):
-            self._property(word)
+            operator = self._operator(word)
+            part = Part(operator.body, Env(operator.scope, Layout()))
+            for conjunct in self.temporal.conjuncts(part):
+                self._property(word, conjunct)
+        self._assume_fairness()
 
     # ------------------------------------------------------------ configuration
 
@@ -135,6 +124,7 @@ class Specification:
     def _configure(self) -> None:
         """Applies the values and replacements of the configuration."""
         problems: list[Problem] = []
+        stray: list[str] = []
         for assigned in self.config.assigned:
             try:
                 for entity in self._replaceable(assigned.name, assigned.module, assigned.span):
@@ -145,6 +135,7 @@ class Specification:
                     problems += rejected.problems
                 else:
                     # TLC takes no notice of such a line.
+                    stray.append(assigned.name)
                     self.notes += [problem.message for problem in rejected.problems]
         for replaced in self.config.replaced:
             try:
@@ -165,7 +156,10 @@ class Specification:
                     None,
                     f"CONSTANT {entity.name} = ... in {self.config.source.name} gives it one",
                 )
-                problems.append(Problem("F658", entity.span, message, (note,)))
+                strays = ", ".join(stray)
+                other = (None, f"it has values for {strays}, which the module does not declare")
+                notes = (note, other) if stray else (note,)
+                problems.append(Problem("F658", entity.span, message, notes))
         if problems:
             raise Rejected(problems)
 
@@ -268,7 +262,7 @@ class Specification:
         if named is None or word is None:
             return []
         try:
-            value = self.evaluated(named.code.run, named.layout, named.span)
+            value = self._evaluated(named)
             return group(self.universe, self.universe.elements(value))
         except EvaluationError as error:
             self._refuse(word.span, f'SYMMETRY "{word.text}": {error}', "F656")
@@ -302,8 +296,8 @@ class Specification:
         if spec is not None:
             if init is not None or next_ is not None:
                 self._refuse(spec.span, "SPECIFICATION and INIT or NEXT exclude each other", "F656")
-            initial: list[Place] = []
-            steps: list[Place] = []
+            initial: list[Part] = []
+            steps: list[Part] = []
             operator = self._operator(spec)
             self._take_apart(operator.body, Env(self.root, self.layout), initial, steps, spec.span)
             if len(steps) != 1:
@@ -326,11 +320,11 @@ class Specification:
             assert alone is not None
             self._refuse(alone.span, "INIT and NEXT belong together", "F656")
         env = Env(self.root, self.layout)
-        self.initial = self._initial([Place(Apply(self._operator(init).name, (), init.span), env)])
+        self.initial = self._initial([Part(Apply(self._operator(init).name, (), init.span), env)])
         node = Apply(self._operator(next_).name, (), next_.span)
         self.next = self.compiler.steps(node, env, False)
 
-    def _initial(self, parts: Sequence[Place]) -> Act:
+    def _initial(self, parts: Sequence[Part]) -> Act:
         acts = [self.compiler.act(part.node, part.env, True) for part in parts]
 
         def run(frame: Frame, then: Any) -> None:
@@ -345,7 +339,7 @@ class Specification:
         return run
 
     def _take_apart(
-        self, node: Expr, env: Env, initial: list[Place], steps: list[Place], span: Span
+        self, node: Expr, env: Env, initial: list[Part], steps: list[Part], span: Span
     ) -> None:
         """Sorts the conjuncts of a specification."""
         if isinstance(node, tree.Junction) and node.sign == "/\\":
@@ -354,7 +348,7 @@ class Specification:
             return
         level = self.compiler.cond(node, env).level
         if level <= 1:
-            initial.append(Place(node, env))
+            initial.append(Part(node, env))
         elif isinstance(node, Apply) and node.name == "[]" and not node.path:
             inside = node.args[0]
             if not (isinstance(inside, tree.Boxed) and not inside.angle):
@@ -362,7 +356,7 @@ class Specification:
                     node.span, "a specification has the form Init /\\ [][Next]_vars /\\ fairness"
                 )
             # TLC takes the steps of Next; those that change nothing add no state.
-            steps.append(Place(inside.action, env))
+            steps.append(Part(inside.action, env))
         elif isinstance(node, Apply) and not node.args and level == 3:
             entity, makers, _ = self.compiler.meaning(node, env)
             if not isinstance(entity, Operator) or makers:
@@ -371,39 +365,48 @@ class Specification:
                 )
             self._take_apart(entity.body, Env(entity.scope, env.layout), initial, steps, span)
         elif level == 3:
-            self.fairness.append(Place(node, env))
+            self._lively.append(Part(node, env))
         else:
             self._refuse(
                 node.span, "a specification has the form Init /\\ [][Next]_vars /\\ fairness"
             )
 
-    def _property(self, word: Word) -> None:
-        """Compiles a property that states and steps decide; others are refused."""
-        operator = self._operator(word)
-        self._always(operator.body, Env(operator.scope, Layout()), word, operator.place)
-
-    def _always(self, node: Expr, env: Env, word: Word, span: Span) -> None:
-        if isinstance(node, tree.Junction) and node.sign == "/\\":
-            for item in node.items:
-                self._always(item, env, word, span)
+    def _property(self, word: Word, part: Part) -> None:
+        """Compiles a conjunct of a property. Conditions on initial states, on states and on steps
+        are checked during the search, and formulas are decided after it.
+        """
+        temporal, node = self.temporal, part.node
+        if temporal.level(part) <= 1:
+            self.initial_conditions.append(temporal.condition(word.text, part))
             return
         if isinstance(node, Apply) and node.name == "[]" and not node.path:
-            code = self.compiler.cond(node.args[0], env)
-            boxed = isinstance(node.args[0], tree.Boxed)
-            if code.level <= 1 or (boxed and code.level == 2):
-                condition = Condition(word.text, span, code, env.layout)
-                (self.step_conditions if boxed else self.invariants).append(condition)
+            inside = part.of(node.args[0])
+            condition = temporal.condition(word.text, inside)
+            if condition.code.level <= 1:
+                self.invariants.append(condition)
                 return
-        if isinstance(node, Apply) and not node.args and not env.scope.parameters:
-            entity, makers, _ = self.compiler.meaning(node, env)
-            if isinstance(entity, Operator) and not makers and not entity.parameters:
-                self._always(entity.body, Env(entity.scope, env.layout), word, span)
+            if isinstance(inside.node, tree.Boxed) and not inside.node.angle:
+                self.step_conditions.append(condition)
                 return
-        note = "only [] of a condition on states and [][A]_v are checked so far"
-        message = (
-            f'the property "{word.text}" needs liveness or refinement, which is not supported yet'
-        )
-        raise Rejected([Problem("F657", node.span, message, ((None, note),))])
+        self.formulas.append((word.text, part.span, temporal.formula(part)))
+
+    def _assume_fairness(self) -> None:
+        """Compiles what the specification says about fairness, for the properties of behaviours."""
+        if not self.formulas:
+            return
+        assumed: list[Formula] = []
+        for part in self._lively:
+            for conjunct in self.temporal.conjuncts(part):
+                fair = self.temporal.fairness(conjunct)
+                if fair is None:
+                    assumed.append(self.temporal.formula(conjunct))
+                else:
+                    self.fairness.append(fair)
+        if assumed:
+            self.formulas = [
+                (name, span, Implies(And(tuple(assumed)), formula, span=span))
+                for name, span, formula in self.formulas
+            ]
 
     # ------------------------------------------------------------ evaluation
 
@@ -414,7 +417,7 @@ class Specification:
         machine = self.machine
         machine.current[:] = state
         machine.following[:] = [None] * len(state) if after is None else after
-        return bool(self.evaluated(condition.code.run, condition.layout, condition.span))
+        return bool(self._evaluated(condition))
 
     def value(
         self, expression: Condition, state: Sequence[Any], after: Sequence[Any] | None = None
@@ -423,19 +426,18 @@ class Specification:
         machine = self.machine
         machine.current[:] = state
         machine.following[:] = [None] * len(state) if after is None else after
-        value = self.evaluated(expression.code.run, expression.layout, expression.span)
         try:
-            return self.universe.normalise(value)
+            return self.universe.normalise(self._evaluated(expression))
         except EvaluationError as error:
             raise located(error, expression.span) from None
 
-    def evaluated(self, run: Run, layout: Layout, span: Span) -> Any:
+    def _evaluated(self, expression: Condition) -> Any:
         try:
-            return run([None] * layout.size)
+            return expression.code.run(expression.frame())
         except EvaluationError as error:
-            raise located(error, span) from None
+            raise located(error, expression.span) from None
         except RecursionError:
-            raise Located("the evaluation is nested too deep", span) from None
+            raise Located("the evaluation is nested too deep", expression.span) from None
 
     def states_after(
         self, state: Sequence[Any] | None

@@ -1,0 +1,198 @@
+"""Decides temporal properties of TLA+ modules, with the algorithm of `temporal.decide`.
+
+The search records for each state the steps from it, with the fairness constraints and the
+conditions of formulas that each step meets, and the constraints that are enabled. A condition on
+steps is true in the state before a step, so the states of the graph here are pairs: a state, and a
+bit set of the conditions that the next step meets. A behaviour can only stay forever in a state
+whose next step meets none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import field
+from typing import cast
+
+from fencepost.checker.evaluator.model import TlaModel
+from fencepost.checker.evaluator.runner import TlaRunner
+from fencepost.checker.outcome import FairTo, Finding, Outcome, Trace, Verdict
+from fencepost.checker.request import Request
+from fencepost.checker.search.account import Cut, Expired
+from fencepost.checker.search.alarm import raised_after
+from fencepost.checker.search.deciding import Decision
+from fencepost.checker.search.explain import trace_from
+from fencepost.checker.search.levels import LevelSearch
+from fencepost.checker.temporal.decide import SHARES, Graph, graph, violation
+from fencepost.checker.temporal.lasso import Lasso, blame, fair_reasons
+from fencepost.checker.temporal.units import Outgoing, Unit
+from fencepost.checker.temporal.verdict import expanded_levels, judged
+from fencepost.spec.core.formulas import Formula
+from fencepost.spec.core.types import State
+from fencepost.spec.records import dataclass
+from fencepost.spec.semantics.stepper import Runner, Successor
+
+
+@dataclass(slots=True)
+class Recorder:
+    """Records the steps of a module during a search. ``bits`` are the bits of the conditions on
+    steps, by the numbers of their properties.
+    """
+
+    runner: TlaRunner
+    bits: Mapping[int, int]
+    _steps: dict[State, dict[State, tuple[frozenset[Unit], int]]] = field(
+        default_factory=dict[State, dict[State, tuple[frozenset[Unit], int]]]
+    )
+    _enabled: dict[State, frozenset[Unit]] = field(default_factory=dict[State, frozenset[Unit]])
+    _truths: dict[tuple[int, State], bool] = field(default_factory=dict[tuple[int, State], bool])
+
+    def begin(self, state: State) -> None:
+        """Starts the record of the steps from a state. Raises `EvaluationError`."""
+        fairness = range(len(self.runner.tla.fair))
+        self._steps[state], self._enabled[state] = {}, frozenset()
+        self._enabled[state] = frozenset(
+            Unit(number, ()) for number in fairness if self.runner.is_enabled(number, state)
+        )
+
+    def step(self, state: State, after: State) -> None:
+        """Records a step. Raises `EvaluationError`."""
+        steps = self._steps[state]
+        if after == state or after in steps:
+            return
+        units = [
+            unit
+            for unit in self._enabled[state]
+            if self.runner.is_fair_step(unit.constraint, state, after)
+        ]
+        met = [bit for number, bit in self.bits.items() if self.runner.holds(number, state, after)]
+        steps[after] = frozenset(units), sum(met)
+
+    def enabled(self, state: State) -> frozenset[Unit]:
+        """Returns the fairness constraints that are enabled in a state."""
+        return self._enabled[state]
+
+    def steps(self, state: State) -> Mapping[State, tuple[frozenset[Unit], int]]:
+        """Returns the recorded steps from a state."""
+        return self._steps.get(state, {})
+
+    def holds(self, number: int, state: State) -> bool:
+        """Returns whether a condition on states holds; it is evaluated once."""
+        key = number, state
+        if key not in self._truths:
+            self._truths[key] = self.runner.holds(number, state)
+        return self._truths[key]
+
+    def has(self, state: State) -> bool:
+        """Returns whether a state was expanded."""
+        return state in self._steps
+
+    def pairs(self, state: State) -> Iterator[State]:
+        """Yields the pairs of a state with the conditions that one of its next steps meets."""
+        met = {bits for _, bits in self.steps(state).values()}
+        for bits in sorted(met | {0}):
+            yield (*state, bits)
+
+
+class _Pairs(Runner, Mapping[State, Outgoing]):
+    """The module as a graph of pairs: its initial pairs, and the pairs that follow each one."""
+
+    def __init__(self, recorder: Recorder) -> None:
+        self.model = recorder.runner.model
+        self._recorder = recorder
+
+    def initial(self, target: State | None = None) -> Iterator[Successor]:
+        for successor in self._recorder.runner.initial():
+            if successor.state is not None:
+                for pair in self._recorder.pairs(successor.state):
+                    yield Successor(None, (), pair, None)
+
+    def holds(self, property: int, state: State, after: State | None = None) -> bool:
+        bit, met = self._recorder.bits.get(property), state[-1]
+        if bit is None:
+            return self._recorder.holds(property, state[:-1])
+        assert isinstance(met, int)
+        return bool(met & bit)
+
+    def __contains__(self, pair: object) -> bool:
+        return isinstance(pair, tuple) and self._recorder.has(cast("State", pair)[:-1])
+
+    def __getitem__(self, pair: State) -> Outgoing:
+        state, met, recorder = pair[:-1], pair[-1], self._recorder
+        targets = {
+            following: units
+            for after, (units, bits) in recorder.steps(state).items()
+            if bits == met
+            for following in recorder.pairs(after)
+        }
+        return {after: targets[after] for after in sorted(targets)}, recorder.enabled(state)
+
+    def __iter__(self) -> Iterator[State]:
+        raise NotImplementedError
+
+    def __len__(self) -> int:
+        raise NotImplementedError
+
+
+def decided(outcome: Outcome, request: Request, search: LevelSearch, recorder: Recorder) -> Outcome:
+    """Adds the results for temporal properties to the outcome of a search."""
+    account, pairs, graphs = search.account, _Pairs(recorder), list[Graph]()
+
+    def decide(formula: Formula, decision: Decision) -> Lasso | None:
+        try:
+            with raised_after(account.left, Expired):
+                if not graphs:
+                    levels, total = expanded_levels(outcome), outcome.statistics.distinct
+                    graphs.append(graph(pairs, levels, decision, pairs, total, _may_stay))
+                return violation(graphs[0], formula, decision)
+        except Expired:
+            raise Cut(account.expired) from None
+
+    def finding_of(number: int, lasso: Lasso) -> Finding:
+        return _finding(recorder, pairs, number, lasso)
+
+    with search.watch.deciding(SHARES) as decision:
+        return judged(
+            outcome, request, recorder.runner, decide, decision, account.started, finding_of
+        )
+
+
+def _may_stay(pair: State) -> bool:
+    return not pair[-1]
+
+
+def _finding(recorder: Recorder, pairs: _Pairs, number: int, lasso: Lasso) -> Finding:
+    """Returns the finding for a lasso of pairs that violates a property."""
+    lasso = lasso.rotated()
+    model = recorder.runner.tla
+    formula = model.properties[number].formula
+    assert formula is not None
+    why = blame(pairs, formula, lasso)
+    plain = Lasso(tuple(pair[:-1] for pair in lasso.stem), tuple(pair[:-1] for pair in lasso.cycle))
+    leads = {
+        state: {after: set(units) for after, (units, _) in recorder.steps(state).items()}
+        for state in plain.states
+    }
+    possible = {state: set(recorder.enabled(state)) for state in plain.states}
+    fair: list[FairTo] = []
+    for unit, reason in fair_reasons(model, plain, leads, possible, {}).items():
+        assert reason is not None, f"{unit}: the lasso is not fair"
+        fair.append(FairTo(unit.constraint, (), reason.taken, reason.impossible))
+    return Finding(
+        Verdict.VIOLATED,
+        number,
+        len(plain.states),
+        Trace(trace_from(recorder.runner, plain.states).steps, plain.loop),
+        failing=why.part.span,
+        index=len(model.actions) + number,
+        since=why.position,
+        fair=tuple(fair),
+    )
+
+
+def recorder_for(runner: TlaRunner, model: TlaModel, request: Request) -> Recorder | None:
+    """Returns a recorder if the request has properties of behaviours."""
+    searched = model.searched(request.properties)
+    if not searched.behaviours:
+        return None
+    steps = [number for number in searched.predicates if model.is_of_steps(number)]
+    return Recorder(runner, {number: 1 << index for index, number in enumerate(steps)})
