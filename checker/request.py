@@ -173,8 +173,8 @@ class Unsupported(Exception):
     """Raised when the engine cannot run this model.
 
     ``what`` is a clause about the engine ("it does not ..."). ``span`` is the part of the spec that
-    needs the missing feature, if that is known. ``instead`` suggests a remedy, and ``code`` is the
-    code of the problem.
+    needs the missing feature, if that is known. ``instead`` suggests a remedy other than another
+    engine, and ``code`` is the code of the problem.
     """
 
     code = "F807"
@@ -183,7 +183,7 @@ class Unsupported(Exception):
         self,
         what: str,
         span: Span | None = None,
-        instead: str = '"--engine interpreter" runs it',
+        instead: str = "",
     ) -> None:
         super().__init__(what)
         self.span = span

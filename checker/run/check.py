@@ -386,4 +386,7 @@ def reached(model: Model) -> Outcome | None:
 def not_supported(engine: str, unsupported: Unsupported) -> Problem:
     """Returns the problem for a model that an engine cannot run."""
     message = f'the engine "{engine}" cannot run this: {unsupported}'
-    return Problem(unsupported.code, unsupported.span, message, ((None, unsupported.instead),))
+    instead = unsupported.instead or '"--engine interpreter" runs it'
+    if not (unsupported.instead or visits_states(engine)):
+        instead += '; "--engine local" may run it too, and is faster'
+    return Problem(unsupported.code, unsupported.span, message, ((None, instead),))

@@ -6,7 +6,7 @@ roles, a use of the name counts for all of them.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import TypeAlias
 
 from fencepost.spec.core.traverse import Node, children, walk
@@ -27,8 +27,9 @@ def unused(file: syntax.File, others: Collection[str] = ()) -> Iterator[Problem]
     """Yields a note (F421) for each declaration that nothing uses, and a note (F422) for each
     message that nothing sends or receives. ``others`` holds the names that other files may use.
 
-    A use inside a declaration counts only if that declaration is itself used. A variable must be
-    read; a method such as ``add`` or an assignment such as ``x += 1`` does not read it.
+    A use inside a declaration counts only if that declaration is itself used. If it is not, it has
+    the only note; what it uses has none. A variable must be read; a method such as ``add`` or an
+    assignment such as ``x += 1`` does not read it.
     """
     idle: list[_Removable] = []
     used = set(others)
@@ -44,9 +45,34 @@ def unused(file: syntax.File, others: Collection[str] = ()) -> Iterator[Problem]
         idle = [node for node in idle if node not in live]
         for node in live:
             used |= _inner_names(node)
-    for node in idle:
+    for node in _first_unused(idle):
         yield _note("F421", node.name, f"nothing {_verb(node)} the {_kind(node)} {node.name.text}")
     yield from _unmentioned(file, used)
+
+
+def _first_unused(idle: Sequence[_Removable]) -> Iterator[_Removable]:
+    """Yields the declarations that no other one of ``idle`` uses. Of declarations that use one
+    another, yields the first.
+    """
+    uses = [
+        [n for n, other in enumerate(idle) if {name.text for name in _named(other)} & names]
+        for names in map(_inner_names, idle)
+    ]
+    used = {other for number, others in enumerate(uses) for other in others if other != number}
+    covered = set[int]()
+    for number in sorted(range(len(idle)), key=lambda n: n in used):
+        if number not in covered:
+            yield idle[number]
+        covered.update(_reachable(number, uses))
+
+
+def _reachable(start: int, edges: Sequence[Sequence[int]]) -> set[int]:
+    reached, todo = {start}, [start]
+    while todo:
+        fresh = [n for n in edges[todo.pop()] if n not in reached]
+        reached.update(fresh)
+        todo += fresh
+    return reached
 
 
 def _declarations(nodes: Iterable[syntax.Declaration]) -> Iterator[syntax.Declaration]:

@@ -12,6 +12,8 @@ from tests.support.text_tables import tables
 from fencepost.checker.lsp.diagnostics import SEVERITIES
 from fencepost.checker.lsp.marks import of_every_check
 from fencepost.checker.report.whole_run import warnings_of
+from fencepost.checker.request import Unsupported
+from fencepost.checker.run.check import not_supported
 from fencepost.checker.run.session import plan
 from fencepost.checker.run.settings import Request
 from fencepost.spec.text.problem import Problem
@@ -115,3 +117,16 @@ def test_every_format_has_notes(tmp_path: Path) -> None:
     assert run("check", "a.fence", "-q", folder=tmp_path).stderr == ""
     (mark,) = of_every_check(tmp_path / "a.fence", ())
     assert SEVERITIES[mark.severity].name == "Hint"
+
+
+@pytest.mark.parametrize(
+    ("engine", "note"),
+    [
+        ("local", '"--engine interpreter" runs it'),
+        ("bmc", '"--engine interpreter" runs it; "--engine local" may run it too, and is faster'),
+    ],
+)
+def test_a_refusal_names_other_engines(engine: str, note: str) -> None:
+    assert not_supported(engine, Unsupported("it does not")).notes == ((None, note),)
+    refusal = Unsupported("it does not", instead="wait")
+    assert not_supported(engine, refusal).notes == ((None, "wait"),)
