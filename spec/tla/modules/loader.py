@@ -21,6 +21,7 @@ from fencepost.spec.tla.standard.table import FOLDER, STANDARD
 from fencepost.spec.tla.syntax import tree
 from fencepost.spec.tla.syntax.units import parse_module
 
+SUFFIX = ".tla"
 MAX_MODULES = 200
 MAX_NESTED = 30
 
@@ -118,7 +119,7 @@ class Loader:
 
     def _path(self, name: str) -> Path | None:
         for folder in (*self.folders, FOLDER):
-            path = folder / f"{name}{library.MODULE_SUFFIX}"
+            path = folder / f"{name}{SUFFIX}"
             if library.is_file(path):
                 return path
         return None
@@ -135,13 +136,16 @@ class Loader:
         self._trail.append(module.name)
         self.instances.append(scope)
         if outer is not None:
-            scope.names.update(outer.names)
-            scope.local |= outer.names.keys()
+            names = outer.around[module.name]
+            scope.names.update(names)
+            scope.local |= names.keys()
             scope.modules.update(outer.modules)
+            scope.around.update(outer.around)
         for name, span in module.extends:
             extended = self.plain(name, span, scope)
             scope.extended.append(extended)
             scope.modules.update(extended.modules)
+            scope.around.update(extended.around)
             self._extend(scope, extended, span)
         for unit in module.units:
             self._unit(unit, scope)
@@ -187,6 +191,7 @@ class Loader:
                 scope.declare(unit.name, operator, unit.span)
             case tree.Module():
                 scope.modules[unit.name] = unit
+                scope.around[unit.name] = {**scope.names}
             case tree.Recursive():
                 pass
 
@@ -251,10 +256,11 @@ class Loader:
         self._trail.append(module.name)
         self.instances.append(inner)
         if outer is not None:
-            hidden = {n: e for n, e in outer.names.items() if n not in inner.names}
-            inner.names.update(hidden)
-            inner.local |= hidden.keys()
+            names = {n: e for n, e in outer.around[module.name].items() if n not in inner.names}
+            inner.names.update(names)
+            inner.local |= names.keys()
             inner.modules.update(outer.modules)
+            inner.around.update(outer.around)
         self._fill(module, inner)
         self._trail.pop()
         return inner
@@ -279,9 +285,11 @@ class Loader:
                         if isinstance(entity, Substituted)
                     )
                     extended.modules.update(inner.modules)
+                    extended.around.update(inner.around)
                     self._fill(nested or self._tree(name, span), extended)
                 inner.extended.append(extended)
                 inner.modules.update(extended.modules)
+                inner.around.update(extended.around)
             self._extend(inner, extended, span)
         for unit in module.units:
             self._unit(unit, inner)
@@ -289,7 +297,7 @@ class Loader:
 
 def _modules(folder: Path) -> list[Path]:
     try:
-        return [path for path in folder.iterdir() if path.suffix == library.MODULE_SUFFIX]
+        return [path for path in folder.iterdir() if path.suffix == SUFFIX]
     except OSError:
         return []
 

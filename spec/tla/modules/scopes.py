@@ -145,6 +145,8 @@ class Scope:
         self.theorems: set[str] = set()
         self.modules: dict[str, tree.Module] = {}
         """The modules that are defined inside this one."""
+        self.around: dict[str, dict[str, Entity]] = {}
+        """The names before the definition of each of these modules, which it may use."""
         self.assumptions: list[tree.Assume] = []
         self.extended: list[Scope] = []
         self.hidden: dict[str, Entity] = {}
