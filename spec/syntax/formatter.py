@@ -251,8 +251,8 @@ def _apart(earlier: Token, before: Token, token: Token, keywords: frozenset[int]
         # `==e` in a pattern.
         return False
     if token.kind in {"(", "["}:
-        budgeted = before.text in ("lossy", "duplicating")
-        return not (budgeted or _ends_value(before, keywords))
+        like_a_call = before.text in ("lossy", "duplicating", "fold")
+        return not (like_a_call or _ends_value(before, keywords))
     return True
 
 

@@ -40,6 +40,20 @@ CASES = {
         "action a on m . P( _,==x,== - 1,y )as  r from net: return ;\n",
         "action a on m.P(_, ==x, ==-1, y) as r from net: return;\n",
     ),
+    "groups, bounds, folds, matches and tuples": (
+        "fair   Go :{ up,down }where x>0 and # a\n  x<3\n"
+        "def f(n:T):U   at  most 4=fold (n:T,(a,b)in q if x>1 from 0:n+a)\n"
+        "def g(m:M):T=\n  match m:\n    # b\n    case A(a):a\n    case B(a,==2):\n"
+        "       let b=a # c\n       b\n"
+        "def h(m:M):T=match m:case A(a):a;case _:t . 1\n"
+        "property P  within   constraint:eventually x==3\n",
+        "fair Go: {up, down} where x > 0 and  # a\n    x < 3\n"
+        "def f(n: T): U at most 4 = fold(n: T, (a, b) in q if x > 1 from 0: n + a)\n"
+        "def g(m: M): T =\n    match m:\n        # b\n        case A(a): a\n"
+        "        case B(a, ==2):\n            let b = a  # c\n            b\n"
+        "def h(m: M): T = match m: case A(a): a; case _: t.1\n"
+        "property P within constraint: eventually x == 3\n",
+    ),
     "indentation": (
         "role R:\n  var x: T = e\n  action a:\n   if b:\n           skip\n   else:\n      return\n",
         "role R:\n    var x: T = e\n    action a:\n        if b:\n            skip\n        else:\n"
