@@ -156,7 +156,7 @@ class _Scope:
         name = self.path[-1]
         parent = self.path[-2] if len(self.path) > 1 else None
         match parent:
-            case syntax.ScenarioStep():
+            case syntax.ScenarioStep() | syntax.FairDecl() if _is_acting(parent, name):
                 for kind in (ActionEntity, RoleEntity, ChannelEntity, ModuleEntity):
                     yield from self._scope(kind)
             case syntax.Attribute(base=base) if parent.name is name and self._is_step(parent):
@@ -514,6 +514,11 @@ def _is_declared(parent: syntax.Node, name: syntax.Node) -> bool:
     if isinstance(parent, syntax.Expr | syntax.Argument | syntax.With):
         return False
     return getattr(parent, "name", None) is name
+
+
+def _is_acting(parent: syntax.ScenarioStep | syntax.FairDecl, name: syntax.Node) -> bool:
+    """Returns whether a name is a step of a scenario or a member of a group."""
+    return isinstance(parent, syntax.ScenarioStep) or any(name is m for m in parent.members)
 
 
 def _is_type(parent: syntax.Node, name: syntax.Node) -> bool:

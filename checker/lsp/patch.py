@@ -22,6 +22,7 @@ _ENDINGS = (
     "", ":", ": skip", ": true", " = 0", " to c__", " from c__: skip", " else true",
     " then true else true", ": int = 0", ": 0", " leads to true", " import a__", ": ok",
     " in a__: true", " in a__", ":\n{inside}case a__: skip",
+    " from 0: 0", ": case _: 0",
 )  # fmt: skip
 """The tokens that may be missing after a word. Each ending is tried with the closing brackets
 before it and after it.
