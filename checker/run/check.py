@@ -99,10 +99,13 @@ def prepare(
     _refuse_language(program, engine, settings)
     scenario: Scenario | None = None
     name: str | None = None
+    wanted: Check | None = None
     if isinstance(program, modules.ModuleProgram):
         model = program.model(check)
         names = [prop.name for prop in model.properties if prop.kind.selectable]
         check = replace(check, properties=tuple(names))
+        parts = any(check.property == name.partition("!")[0] for name in names)
+        wanted = replace(check, property=None) if parts else check
     elif check.scenario is not None:
         refuse_options(check, engine, settings)
         model, scenario = staged(program, check, settings.overrides, ranges)
@@ -112,7 +115,7 @@ def prepare(
     else:
         model = build(program, check, settings.overrides, ranges=ranges)
     refuse_unable(model, engine, settings)
-    properties = select(model, check, settings.invariants)
+    properties = select(model, wanted or check, settings.invariants)
     explicit = scenario is not None or by_visits(model, properties)
     compared = others(engine, settings.cross_check, explicit)
     _refuse_foreign(engine, settings, compared)

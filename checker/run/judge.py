@@ -147,7 +147,7 @@ def verdict_met(job: Job, outcome: Outcome) -> bool:
     if check.property is None:
         return True
     index = outcome.findings[0].property
-    return index is not None and job.model.properties[index].name == check.property
+    return index is not None and job.model.properties[index].is_named(check.property)
 
 
 def open_beyond_constraints(job: Job) -> str:
@@ -195,7 +195,8 @@ def _surprise(job: Job, outcome: Outcome) -> str:
     if outcome.verdict is Verdict.OK:
         match check.verdict:
             case "violated":
-                prop = next((p for p in job.model.properties if p.name == check.property), None)
+                wanted = check.property or ""
+                prop = next((p for p in job.model.properties if p.is_named(wanted)), None)
                 assert prop is not None, "the expected property is one of the model"
                 unit = prop.kind.subject.value
                 miss = f"no {unit} violates it: {searched} searched"

@@ -960,6 +960,12 @@ class Property:
         """
         return f"{self.kind} {self.name or f'at line {self.span.line}'}"
 
+    def is_named(self, name: str) -> bool:
+        """Returns whether this is the name of the property, or of the TLA+ property that it is a
+        conjunct of: ``P!2`` is a part of ``P``.
+        """
+        return name in (self.name, self.name.partition("!")[0])
+
 
 @dataclass(frozen=True, slots=True)
 class Constant:

@@ -103,8 +103,10 @@ class Specification:
         for word in self.config.words("PROPERTY"):
             operator = self._operator(word)
             part = Part(operator.body, Env(operator.scope, Layout()))
-            for conjunct in self.temporal.conjuncts(part):
-                self._property(word, conjunct)
+            conjuncts = [*self.temporal.conjuncts(part)]
+            for number, conjunct in enumerate(conjuncts, 1):
+                name = f"{word.text}!{number}" if len(conjuncts) > 1 else word.text
+                self._property(name, conjunct)
         self._assume_fairness()
 
     # ------------------------------------------------------------ configuration
@@ -371,24 +373,24 @@ class Specification:
                 node.span, "a specification has the form Init /\\ [][Next]_vars /\\ fairness"
             )
 
-    def _property(self, word: Word, part: Part) -> None:
+    def _property(self, name: str, part: Part) -> None:
         """Compiles a conjunct of a property. Conditions on initial states, on states and on steps
         are checked during the search, and formulas are decided after it.
         """
         temporal, node = self.temporal, part.node
         if temporal.level(part) <= 1:
-            self.initial_conditions.append(temporal.condition(word.text, part))
+            self.initial_conditions.append(temporal.condition(name, part))
             return
         if isinstance(node, Apply) and node.name == "[]" and not node.path:
             inside = part.of(node.args[0])
-            condition = temporal.condition(word.text, inside)
+            condition = temporal.condition(name, inside)
             if condition.code.level <= 1:
                 self.invariants.append(condition)
                 return
             if isinstance(inside.node, tree.Boxed) and not inside.node.angle:
                 self.step_conditions.append(condition)
                 return
-        self.formulas.append((word.text, part.span, temporal.formula(part)))
+        self.formulas.append((name, part.span, temporal.formula(part)))
 
     def _assume_fairness(self) -> None:
         """Compiles what the specification says about fairness, for the properties of behaviours."""
