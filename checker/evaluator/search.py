@@ -5,7 +5,7 @@ one worker.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any, cast
@@ -28,6 +28,7 @@ from fencepost.spec.semantics.choice_points import EvaluationError
 from fencepost.spec.semantics.stepper import Failure
 from fencepost.spec.tla.evaluate.machine import Located
 from fencepost.spec.tla.evaluate.specification import Condition, Specification
+from fencepost.spec.tla.modules.scopes import Operator
 from fencepost.spec.tla.values.kinds import TRUE, Value
 from fencepost.spec.tla.values.symmetry import Permutation, permuted
 from fencepost.spec.tla.values.universe import Universe
@@ -85,8 +86,28 @@ def _searched(request: Request, model: TlaModel) -> Outcome:
             outcome = decided(outcome, request, search, recorder)
         return _completed(outcome, model)
 
-    outcome = search.run(completed)
+    outcome = _with_calls(search.run(completed), specification)
     return replace(outcome, notes=(*outcome.notes, *_notes(specification), *specification.notes))
+
+
+def _with_calls(outcome: Outcome, specification: Specification) -> Outcome:
+    """Counts each step for the definitions that call the one that names it, too."""
+    labels, parts = specification.actions, specification.compiler.parts
+    taken = dict(zip(labels, outcome.coverage.taken, strict=False))
+    counts = [taken[label] + sum(taken[part] for part in _below(label, parts)) for label in labels]
+    rest = outcome.coverage.taken[len(labels) :]
+    return replace(outcome, coverage=replace(outcome.coverage, taken=(*counts, *rest)))
+
+
+def _below(label: Operator, parts: Mapping[Operator, set[Operator]]) -> set[Operator]:
+    """Returns the definitions that a definition calls directly or through others."""
+    below: set[Operator] = set()
+    waiting = [label]
+    while waiting:
+        fresh = parts.get(waiting.pop(), set()) - below
+        below |= fresh
+        waiting += fresh
+    return below - {label}
 
 
 def _notes(specification: Specification) -> Iterator[str]:

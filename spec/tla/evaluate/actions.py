@@ -38,6 +38,9 @@ class Actions(Names):
     def __init__(self, machine: Machine) -> None:
         super().__init__(machine)
         self.labels: list[Operator] = []
+        self.parts: dict[Operator, set[Operator]] = {}
+        """The definitions whose steps are also steps of a definition that calls them."""
+        self._calling: list[Operator] = []
         self._trail: list[str] = []
 
     # ------------------------------------------------------------ entry points
@@ -209,9 +212,17 @@ class Actions(Names):
             act: Any = self._act(operator.body, inner, initial, outer)
             return Code(act, 2, UNKNOWN)
 
+        names_steps = outer and not initial
+        if names_steps:
+            for calling in self._calling:
+                self.parts.setdefault(calling, set()).add(operator)
+            self._calling.append(operator)
         body = self.body(operator, env.primed, mode, make)
         layout = body.layout
-        number = self._label(operator) if outer and not initial else -1
+        number = -1
+        if names_steps:
+            self._calling.pop()
+            number = self._label(operator)
 
         def call(frame: Frame, then: Callable[[], None]) -> None:
             own = [make(frame) for make in makers]

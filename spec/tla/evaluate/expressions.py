@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from fencepost.spec.text.problem import Rejected
+from fencepost.spec.text.problem import Problem, Rejected
 from fencepost.spec.text.source import Span
 from fencepost.spec.tla.evaluate.machine import (
     NOTHING,
@@ -54,11 +54,26 @@ class Expressions:
     def __init__(self, machine: Machine) -> None:
         self.machine = machine
         self.universe = machine.universe
+        self.mistakes: list[Problem] | None = None
+        """The mistakes so far, while all of them are wanted; None if the first one is raised."""
 
     # ------------------------------------------------------------ entry points
 
     def expr(self, node: Expr, env: Env) -> Code:
         """Compiles an expression to its value."""
+        try:
+            return self._expr(node, env)
+        except Rejected as rejected:
+            return self._wrong(rejected)
+
+    def _wrong(self, rejected: Rejected) -> Code:
+        """Collects the mistakes of an expression if all are wanted, else raises the error."""
+        if self.mistakes is None:
+            raise rejected
+        self.mistakes += rejected.problems
+        return Code(lambda frame: None)
+
+    def _expr(self, node: Expr, env: Env) -> Code:
         if isinstance(node, _CONDITIONS):
             return self._as_value(self.cond(node, env))
         code = self._FORMS[type(node)](self, node, env)
@@ -66,6 +81,12 @@ class Expressions:
 
     def cond(self, node: Expr, env: Env) -> Code:
         """Compiles a condition to Python's True or False."""
+        try:
+            return self._cond(node, env)
+        except Rejected as rejected:
+            return self._wrong(rejected)
+
+    def _cond(self, node: Expr, env: Env) -> Code:
         form = self._CONDITION_FORMS.get(type(node))
         if form is not None:
             code = form(self, node, env)

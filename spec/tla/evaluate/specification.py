@@ -78,8 +78,14 @@ class Specification:
         self.machine = Machine(self.universe, [variable.name for variable in self.variables])
         self.compiler = Actions(self.machine)
         self.compiler.instantiated = loader.instantiated
-        self._configure()
-        self._check_definitions()
+        problems: list[Problem] = []
+        for work in (self._configure, self._check_definitions):
+            try:
+                work()
+            except Rejected as rejected:
+                problems += rejected.problems
+        if problems:
+            raise Rejected(problems)
         self.assumptions = [*self._assumptions()]
         self.initial: Act | None = None
         self.next: Act | None = None
@@ -202,7 +208,7 @@ class Specification:
 
     def _check_definitions(self) -> None:
         """Compiles every definition of the modules, to find all mistakes."""
-        problems: list[Problem] = []
+        problems = self.compiler.mistakes = list[Problem]()
         for scope in self.loader.instances:
             for entity in [*scope.names.values()]:
                 if not isinstance(entity, Operator) or entity.scope is not scope:
@@ -212,6 +218,7 @@ class Specification:
                         self._compiled(entity)
                     except Rejected as rejected:
                         problems += rejected.problems
+        self.compiler.mistakes = None
         if problems:
             raise Rejected(problems)
 
