@@ -52,7 +52,7 @@ ROWS: dict[str, int] = {
     "tests/spark": 1_250,
     "tests/spec": 4_700,
     "tests/strategies": 3_550,
-    "tests/support": 6_550,
+    "tests/support": 6_700,
 }  # fmt: skip
 """The largest allowed number of code lines in the Python files of a folder and its subfolders."""
 

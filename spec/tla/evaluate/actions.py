@@ -125,7 +125,7 @@ class Actions(Names):
     # ------------------------------------------------------------ forms
 
     def _quantified_act(self, node: Any, env: Env, initial: bool, outer: bool) -> Act:
-        binders, inner = self.bound(node.bounds, env)
+        binders, inner = self.ranges(node.bounds, env)
         act = self._act(node.body, inner, initial, outer and node.sign == "\\E")
         for binder in reversed(binders):
             act = _for_some(binder, act) if node.sign == "\\E" else _for_all(binder, act)

@@ -30,6 +30,7 @@ from fencepost.spec.tla.values.kinds import (
     Function,
     LazyFunction,
     LazySet,
+    NotInDomain,
     Value,
 )
 from fencepost.spec.tla.values.lazy_sets import Filter, FunctionSet, Product, RecordSet
@@ -241,12 +242,21 @@ class Expressions:
                 ]
         return binders, env.having(names)
 
+    def ranges(self, bounds: Sequence[Bound], env: Env) -> tuple[list[Binder], Env]:
+        """Compiles the bounds of a quantifier. As in TLC, all sets are evaluated before the first
+        element is bound.
+        """
+        binders, inner = self.bound(bounds, env)
+        if len(binders) > 1:
+            _hoist(self.universe, binders, [env.layout.slot() for _ in binders])
+        return binders, inner
+
     def _quantified(self, node: Any, env: Env) -> Code:
         if node.sign in ("\\AA", "\\EE"):
             return not_supported("temporal quantifiers are", node.span, 3)
         if any(bound.domain is None for bound in node.bounds):
             return not_supported("quantifiers without a set are", node.span)
-        binders, inner = self.bound(node.bounds, env)
+        binders, inner = self.ranges(node.bounds, env)
         code = self.cond(node.body, inner)
         level, free = _joined([code, *(binder.domain for binder in binders)])
         free = free.difference(*[binder.slots for binder in binders])
@@ -307,7 +317,7 @@ class Expressions:
         return Code(run, level, free)
 
     def _image(self, node: Any, env: Env) -> Code:
-        binders, inner = self.bound(node.bounds, env)
+        binders, inner = self.ranges(node.bounds, env)
         code = self.expr(node.element, inner)
         level, free = _joined([code, *(binder.domain for binder in binders)])
         free = free.difference(*[binder.slots for binder in binders])
@@ -501,9 +511,8 @@ class Expressions:
             old = Local("value", env.layout.slot())
             path = [self.expr(part, env) for part in update.path]
             value = self.expr(update.value, env.having({"@": old}))
-            used = any(isinstance(part, tree.At) for part in _parts(update.value))
             codes += [*path, value]
-            steps.append(([code.run for code in path], value.run, old.slot if used else -1))
+            steps.append(([code.run for code in path], value.run, old.slot))
             olds.append(old.slot)
         level, free = _joined(codes)
         free = free.difference(olds)
@@ -511,17 +520,24 @@ class Expressions:
 
         def changed(frame: Frame, value: Any, keys: list[Any], new: Run, slot: int) -> Any:
             key, *rest = keys
+            old = apply(value, key)
             if rest:
-                return updated(value, key, changed(frame, apply(value, key), rest, new, slot))
-            if slot >= 0:
-                frame[slot] = apply(value, key)
+                return updated(value, key, changed(frame, old, rest, new, slot))
+            frame[slot] = old
             return updated(value, key, new(frame))
 
         def run(frame: Frame) -> Any:
             try:
                 value = function.run(frame)
                 for path, new, slot in steps:
-                    value = changed(frame, value, [key(frame) for key in path], new, slot)
+                    keys = [key(frame) for key in path]
+                    try:
+                        value = changed(frame, value, keys, new, slot)
+                    except Located:
+                        raise
+                    except NotInDomain:
+                        # TLC leaves the function as it is.
+                        pass
                 return value
             except EvaluationError as error:
                 raise located(error, span) from None
@@ -649,6 +665,7 @@ class Binder:
         self, universe: Any, domain: Code, slots: Sequence[int], pattern: bool, span: Span
     ) -> None:
         self.domain = domain
+        self.span = span
         self.slots = tuple(slots)
         run, elements = domain.run, universe.elements
         (slot,) = self.slots if not pattern else (-1,)
@@ -670,7 +687,7 @@ class Binder:
             for position, part in zip(self.slots, value, strict=True):
                 frame[position] = part
 
-        self.values = values
+        self.values: Run = values
         self.bind = take_apart if pattern else bind
 
     def some(self, test: Run) -> Run:
@@ -698,6 +715,31 @@ class Binder:
             return True
 
         return run
+
+
+def _hoist(universe: Any, binders: Sequence[Binder], slots: Sequence[int]) -> None:
+    """Makes the first of several binders evaluate the sets of all, which it keeps in slots."""
+    first, rest = binders[0], list(zip(binders, slots, strict=True))[1:]
+    before, elements = first.values, universe.elements
+
+    def values(frame: Frame) -> Any:
+        result = before(frame)
+        for binder, slot in rest:
+            held = frame[slot] = binder.domain.run(frame)
+            if held.__class__ is not frozenset:
+                try:
+                    elements(held)
+                except EvaluationError as error:
+                    raise located(error, binder.span) from None
+        return result
+
+    first.values = values
+    for binder, slot in rest:
+        binder.values = _held(elements, slot)
+
+
+def _held(elements: Callable[[Any], Any], slot: int) -> Run:
+    return lambda frame: elements(frame[slot])
 
 
 def kept(code: Code) -> Code:
@@ -736,26 +778,8 @@ def _joined(codes: Sequence[Code]) -> tuple[int, frozenset[int]]:
     return level, NOTHING.union(*[code.free for code in codes])
 
 
-def _parts(node: Any) -> Any:
-    """Yields the parts of an expression."""
-    yield node
-    fields = getattr(node, "__dataclass_fields__", {})
-    for name in fields:
-        value = getattr(node, name)
-        if name != "span":
-            yield from _parts_of(value)
-
-
 def _together(*values: Any) -> tuple[Any, ...]:
     return values
-
-
-def _parts_of(value: Any) -> Any:
-    if value.__class__ is tuple:
-        for item in value:
-            yield from _parts_of(item)
-    elif hasattr(value, "__dataclass_fields__"):
-        yield from _parts(value)
 
 
 __all__ = ["Expressions", "Rejected"]

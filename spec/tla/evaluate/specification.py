@@ -118,12 +118,19 @@ class Specification:
     # ------------------------------------------------------------ configuration
 
     def _rank_names(self) -> None:
-        """Gives names their order: by their first appearance in the configuration and modules."""
+        """Gives names their order as TLC does: by their first appearance in the configuration, then
+        as identifiers in the modules, and then as strings. For these, TLC reads the modules again,
+        each after those that it needs.
+        """
         for value in (assigned.value for assigned in self.config.assigned):
             for name in _names(value):
                 self.universe.rank(name)
-        for module in self.loader.trees:
+        trees = self.loader.trees
+        for module in trees:
             for name in module.words:
+                self.universe.rank(name)
+        for module in in_order_of_need(trees):
+            for name in module.strings:
                 self.universe.rank(name)
 
     def _refuse(self, span: Span, message: str, code: str = "F657") -> NoReturn:
@@ -496,6 +503,25 @@ class Specification:
     def actions(self) -> list[Operator]:
         """The definitions that name the steps."""
         return self.compiler.labels
+
+
+def in_order_of_need(trees: Sequence[tree.Module]) -> list[tree.Module]:
+    """Returns modules such that each follows those that it extends or instantiates."""
+    by_name = {module.name: module for module in trees}
+    order: dict[str, tree.Module] = {}
+
+    def visit(module: tree.Module) -> None:
+        if by_name.pop(module.name, None) is None:
+            return
+        instances = [unit.module for unit in module.units if isinstance(unit, tree.Instance)]
+        for name in (*(name for name, _ in module.extends), *instances):
+            if name in by_name:
+                visit(by_name[name])
+        order[module.name] = module
+
+    for module in trees:
+        visit(module)
+    return [*order.values()]
 
 
 def _names(value: ConfigValue) -> Iterator[str]:

@@ -152,7 +152,9 @@ def _removed(universe: Universe, left: Value, right: Value) -> Value:
     counts = _compared(universe, left, right)
     for element, count in universe.pairs(right).items():
         if element in counts:
-            counts[element] -= count
+            counts[element] -= integer(universe, "(-)", count)
+    for count in counts.values():
+        integer(universe, "(-)", count)
     return _of_counts(universe, counts)
 
 

@@ -20,7 +20,7 @@ from fencepost.spec.tla.values.lazy_sets import ANY
 from fencepost.spec.tla.values.universe import Universe
 
 MAX_PERMUTED: Final = 9
-"""Largest set of which `Permutations` returns the permutations."""
+"""Size of the largest set that `Permutations` permutes."""
 
 
 class AssertionFailed(EvaluationError):

@@ -79,12 +79,9 @@ class Reader:
         """Returns the span from ``start`` to the token that was read last."""
         return Span(self.source, start, max(self.last_end, start))
 
-    def words(self) -> tuple[str, ...]:
-        """Returns the identifiers and strings, by their first appearance."""
-        positions = {
-            token.text.strip('"'): None for token in self.tokens if token.kind in ("name", "string")
-        }
-        return tuple(positions)
+    def words(self, kind: str) -> tuple[str, ...]:
+        """Returns the identifiers or the strings, by their first appearance."""
+        return tuple({token.text.strip('"'): None for token in self.tokens if token.kind == kind})
 
     # ------------------------------------------------------------ errors
 

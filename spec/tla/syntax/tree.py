@@ -364,7 +364,9 @@ class Module:
     span: Span
     """The span of the name."""
     words: tuple[str, ...] = ()
-    """The identifiers and strings of the file, by their first appearance."""
+    """The identifiers of the file, by their first appearance."""
+    strings: tuple[str, ...] = ()
+    """The strings of the file, by their first appearance."""
 
 
 Level: TypeAlias = Literal[0, 1, 2, 3]

@@ -31,7 +31,7 @@ def parse_module(source: Source) -> tree.Module:
         raise refused(source, 0, min(1, len(source.text)), message)
     try:
         reader = Units(source, begin.start())
-        return replace(reader.module(), words=reader.words())
+        return replace(reader.module(), words=reader.words("name"), strings=reader.words("string"))
     except RecursionError:
         raise refused(source, 0, 1, "expressions are nested too deep in this module") from None
 

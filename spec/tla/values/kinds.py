@@ -17,6 +17,10 @@ class EvaluationError(Exception):
     """
 
 
+class NotInDomain(EvaluationError):
+    """A function is applied outside its domain."""
+
+
 class Boolean:
     """TRUE or FALSE. There are two objects, which are compared with ``is``."""
 

@@ -24,6 +24,7 @@ from fencepost.spec.tla.values.kinds import (
     LazyFunction,
     LazySet,
     ModelValue,
+    NotInDomain,
     Operations,
     Value,
 )
@@ -483,7 +484,7 @@ class Universe(Operations):
     # ------------------------------------------------------------ functions
 
     def apply(self, function: Value, argument: Value) -> Value:
-        """Returns ``function[argument]``."""
+        """Returns ``function[argument]``. Raises `NotInDomain` unless it is defined there."""
         kind = type(function)
         if kind is Function:
             try:
@@ -500,8 +501,16 @@ class Universe(Operations):
                 return function.apply(self, argument)
         else:
             raise self.error("Attempted to apply the non-function {} to {}", function, argument)
+        # An argument of another type is an error of another kind.
+        if kind is tuple and function and type(argument) is not int:
+            raise self.error("The sequence {} is applied to {}", function, argument)
+        if kind is Function:
+            self.contains(function[0].values, argument)
         raise self.error(
-            "The function {} is applied to {}, which is not in its domain", function, argument
+            "The function {} is applied to {}, which is not in its domain",
+            function,
+            argument,
+            kind=NotInDomain,
         )
 
     def domain(self, function: Value) -> Value:
@@ -577,9 +586,11 @@ class Universe(Operations):
         """Raises `error`."""
         raise self.error(text, *values)
 
-    def error(self, text: str, *values: Value) -> EvaluationError:
+    def error(
+        self, text: str, *values: Value, kind: type[EvaluationError] = EvaluationError
+    ) -> EvaluationError:
         """Returns an error whose message contains the texts of values."""
-        return EvaluationError(text.format(*map(self._shown, values)) + ".")
+        return kind(text.format(*map(self._shown, values)) + ".")
 
     def _shown(self, value: Value) -> str:
         """Returns the text of a value for a message, shortened."""

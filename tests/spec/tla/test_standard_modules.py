@@ -5,9 +5,11 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
+from fencepost.spec.tla.evaluate.specification import Specification
 from fencepost.spec.tla.standard.rows import truth
 from fencepost.spec.tla.standard.table import FOLDER, STANDARD
 from fencepost.spec.tla.values.kinds import EvaluationError, Value
@@ -147,3 +149,15 @@ def test_modules_in_tla_are_named_like_their_files() -> None:
     for path in FOLDER.glob("*.tla"):
         assert f"---- MODULE {path.stem} ----\n" in path.read_text(encoding="utf-8")
         assert path.stem not in STANDARD
+
+
+PUBLIC = sorted({*STANDARD, *(path.stem for path in FOLDER.glob("*.tla"))})
+
+
+@pytest.mark.parametrize("name", [name for name in PUBLIC if not name.startswith("_")])
+def test_modules_can_be_extended(name: str, tmp_path: Path) -> None:
+    path = tmp_path / "Extending.tla"
+    path.write_text(f"---- MODULE Extending ----\nEXTENDS {name}\n====\n", encoding="utf-8")
+    config = tmp_path / "Extending.cfg"
+    config.write_text("", encoding="utf-8")
+    Specification(path, config)

@@ -1,5 +1,6 @@
 ---- MODULE DyadicRationals ----
 \* A fraction whose denominator is a power of 2.
+LOCAL INSTANCE Sequences
 LOCAL INSTANCE Integers
 LOCAL INSTANCE TLC
 

@@ -3,6 +3,7 @@
 \* module.
 EXTENDS _SVG
 LOCAL INSTANCE Integers
+LOCAL INSTANCE Sequences
 LOCAL INSTANCE TLC
 
 SVGElem(_name, _attrs, _children, _innerText) ==
