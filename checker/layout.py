@@ -430,6 +430,7 @@ class Layout:
     """
 
     def __init__(self, model: Model) -> None:
+        assert not any(item.unbounded for item in model.open_ranges), "an int has no range"
         self.types = tuple(variable.type for variable in model.variables)
         self.places, self.words = _place(self.types)
         self.bits = 1 + sum(

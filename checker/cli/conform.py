@@ -41,6 +41,7 @@ from fencepost.checker.report.conformance import (
 from fencepost.checker.request import Cluster, Unsupported
 from fencepost.checker.run.check import not_supported
 from fencepost.checker.run.judge import Exit
+from fencepost.checker.run.range_search import refuse_ranges
 from fencepost.checker.run.settings import Settings
 from fencepost.checker.search.interrupts import deferred
 from fencepost.checker.systems.conform import many
@@ -170,6 +171,11 @@ def conform(
     if not isinstance(compared, MappedModel):
         return compared
     recording = compared.recording
+    if compared.model.open_ranges and engine is None:
+        # Machine code needs declared ranges.
+        engine = "interpreter"
+    if engine not in (None, "interpreter"):
+        refuse_ranges(compared.model, f"the engine {engine}")
     if ahead is not None and recording.under_way is not None:
         message = f"--ahead: the spec says that at most {recording.under_way} are under way"
         raise Rejected([Problem("F021", None, message)])

@@ -28,6 +28,7 @@ from fencepost.checker.tools.replay import replay
 from fencepost.checker.trace import itf
 from fencepost.checker.trace.document import TraceDocument
 from fencepost.spec.core.ir import Model
+from fencepost.spec.core.open_ranges import NO_RANGES
 from fencepost.spec.core.spelling import show
 from fencepost.spec.core.types import State
 from fencepost.spec.elaborate.claims.program import Program, build
@@ -73,7 +74,7 @@ def eval(
     plain = concrete(program, check, overrides)
     if (code := broken(plain)) is not None:
         return code
-    model = build(program, check, overrides, expression, of_any_type=True)
+    model = build(program, check, overrides, expression, of_any_type=True, ranges=NO_RANGES)
     warn(warning for warning in model.warnings if warning not in plain.warnings)
     if document is None:
         return _tell(model, _initial(plain))

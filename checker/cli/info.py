@@ -18,10 +18,9 @@ from fencepost.checker.cli.terminal import (
     say,
 )
 from fencepost.checker.report.info import write_info, write_translation
-from fencepost.checker.run.check import load, reached, translate
+from fencepost.checker.run.check import load, looked_at, translate
 from fencepost.checker.run.judge import Exit
 from fencepost.checker.run.session import missing_folders
-from fencepost.spec.elaborate.claims.program import build
 from fencepost.spec.text.problem import Rejected
 
 
@@ -37,15 +36,16 @@ def info(
     spec: Path, name: str | None, constants: tuple[tuple[str, str], ...], search: tuple[Path, ...]
 ) -> int:
     """Show the variables of SPEC and their bits, the sizes of a state and of the machine code, the
-    actions, properties and constants, and the number of states, estimated by a short search."""
+    actions, properties and constants, and the number of states, estimated by a short search. That
+    search also finds the ranges of variables of the type int."""
     missing = missing_folders(search)
     if missing:
         raise Rejected(missing)
     program = load(spec, search)
     chosen = check_named(program, name)
     page = new_page()
-    model = build(program, chosen, dict(constants))
-    write_info(page, program, model, reached(model))
+    model, reached = looked_at(program, chosen, dict(constants))
+    write_info(page, program, model, reached)
     write_translation(page, *translate(model, chosen))
     say(page.text())
     return Exit.OK

@@ -12,6 +12,7 @@ from fencepost.checker.run.session import missing_folders
 from fencepost.checker.search.account import broken_assumptions
 from fencepost.checker.trace.findings import headline
 from fencepost.spec.core.ir import Model
+from fencepost.spec.core.open_ranges import NO_RANGES
 from fencepost.spec.elaborate.claims.program import Check, Program, build, select
 from fencepost.spec.text.problem import Problem, Rejected, listing, suggestion
 
@@ -63,10 +64,11 @@ def check_meant(program: Program, name: str | None) -> Check:
 
 
 def concrete(program: Program, check: Check | None, constants: Mapping[str, str]) -> Model:
-    """Builds a model without symbolic constants, and prints its warnings. Raises `Rejected` if a
-    constant has no value, or if the check names something that does not exist.
+    """Builds a model without symbolic constants, and prints its warnings. Integers without a
+    declared range have no bounds. Raises `Rejected` if a constant has no value, or if the check
+    names something that does not exist.
     """
-    model = build(program, check, constants)
+    model = build(program, check, constants, ranges=NO_RANGES)
     if check is not None:
         select(model, check)
     warn(model.warnings)

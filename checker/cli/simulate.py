@@ -4,6 +4,7 @@ problem.
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import shlex
 import sys
@@ -31,6 +32,7 @@ from fencepost.checker.cli.options import (
 )
 from fencepost.checker.cli.progress import Reporter
 from fencepost.checker.cli.terminal import complain, is_terminal, new_page, say, versions, width
+from fencepost.checker.outcome import Outcome
 from fencepost.checker.printing.page import Page
 from fencepost.checker.report import json
 from fencepost.checker.report.simulation import simulation_object, write_simulation
@@ -38,6 +40,7 @@ from fencepost.checker.request import Limits, Unsupported
 from fencepost.checker.run.check import not_supported, prepare
 from fencepost.checker.run.job import Job
 from fencepost.checker.run.judge import CheckResult, Exit, judge_runs
+from fencepost.checker.run.range_search import searched
 from fencepost.checker.run.settings import Settings
 from fencepost.checker.run.words import plural
 from fencepost.checker.search.interrupts import deferred
@@ -182,7 +185,7 @@ def simulate(
         cast(Choosing, choose),
         _weights(job.model, weights),
     )
-    simulated = _made(job, plan, quiet)
+    job, simulated = _made(job, plan, quiet)
     result = judge_runs(job, simulated.outcome)
     _tell(result, simulated, form == "json", output)
     if trace is not None:
@@ -234,15 +237,21 @@ def _weights(model: Model, choices: Sequence[tuple[str, int]]) -> tuple[int, ...
     return tuple(weights)
 
 
-def _made(job: Job, plan: Plan, quiet: bool) -> SimulationResult:
+def _made(job: Job, plan: Plan, quiet: bool) -> tuple[Job, SimulationResult]:
     reporter = Reporter(sys.stderr, live=is_terminal(sys.stderr), quiet=quiet)
     reporter.start(job.title)
     # The module is imported here because other commands do not need a compiler.
     with deferred():
         runs = import_module(_RUNS)
+    results: list[SimulationResult] = []
+
+    def simulated(job: Job) -> Outcome:
+        results.append(runs.simulate(job.request(reporter), plan))
+        return results[-1].outcome
+
     try:
-        simulated: SimulationResult = runs.simulate(job.request(reporter), plan)
-        return simulated
+        job, outcome = searched(job, simulated)
+        return job, dataclasses.replace(results[-1], outcome=outcome)
     except Unsupported as unsupported:
         instead = '"fencepost check --engine interpreter" searches it'
         problem = not_supported(

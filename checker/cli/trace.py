@@ -39,6 +39,7 @@ from fencepost.checker.trace.document import TraceDocument
 from fencepost.checker.trace.value_tree import text
 from fencepost.spec.core import spelling
 from fencepost.spec.core.ir import Model
+from fencepost.spec.core.open_ranges import NO_RANGES
 from fencepost.spec.elaborate.claims.program import build
 from fencepost.spec.text import inputs
 from fencepost.spec.text.library import SUFFIX, absence
@@ -116,7 +117,7 @@ def replay_command(
     lost = name is None and document.check != "" and document.check not in names
     check = check_named(program, name or (None if lost else document.check or None))
     overrides = {
-        **_symbolic(build(program, check, dict(constants)), document),
+        **_symbolic(build(program, check, dict(constants), ranges=NO_RANGES), document),
         **dict(constants),
     }
     model = concrete(program, check, overrides)

@@ -13,6 +13,7 @@ from fencepost.checker.printing.page import Page
 from fencepost.checker.printing.units import size
 from fencepost.checker.report.assurance import symbolic
 from fencepost.checker.request import Translation
+from fencepost.checker.run.range_search import found_ranges
 from fencepost.checker.run.words import expected, plural
 from fencepost.checker.temporal.verdict import expanded_levels
 from fencepost.spec.core import types
@@ -48,6 +49,9 @@ def write_info(page: Page, program: Program, model: Model, reached: Outcome | No
     _section(page, "properties", [p.title for p in model.properties if not p.kind.is_part])
     constants = [f"{c.path} = {show(c.value, c.type)}" for c in model.constants]
     _section(page, "constants", constants)
+    ranges = () if reached is None else found_ranges(model)
+    title = "int ranges" if reached is None or reached.cut is None else "int ranges, so far"
+    _section(page, title, [f"{item.name}: {item.low}..{item.high}" for item in ranges])
     symbols = [symbolic(symbol) for symbol in model.symbols]
     _section(page, "symbolic constants", symbols)
     _section(page, "checks", [describe_check(c) for c in program.runs if c.name])

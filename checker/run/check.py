@@ -4,7 +4,7 @@ outcome.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -30,13 +30,19 @@ from fencepost.checker.run.counterexamples import with_counterexamples
 from fencepost.checker.run.job import Job
 from fencepost.checker.run.judge import CheckResult, judge
 from fencepost.checker.run.kept_models import KeptModels
-from fencepost.checker.run.range_search import STARTING, beginning_with, refuse_ranges, searched
+from fencepost.checker.run.range_search import (
+    FINDING,
+    UNBOUNDED,
+    refuse_ranges,
+    searched,
+    without_ranges,
+)
 from fencepost.checker.run.scenario import played, refuse_options, refuse_symbols
 from fencepost.checker.run.settings import Settings
 from fencepost.checker.run.words import plural
 from fencepost.checker.search.orbits import note_in_full
 from fencepost.spec.core.ir import Model
-from fencepost.spec.core.open_ranges import Ranges
+from fencepost.spec.core.open_ranges import NO_RANGES, Ranges
 from fencepost.spec.core.scenario import Scenario
 from fencepost.spec.elaborate.base.files import Trees
 from fencepost.spec.elaborate.claims import program as specs
@@ -82,40 +88,39 @@ def prepare(
     check: Check,
     settings: Settings,
     kept: KeptModels | None = None,
-    ranges: Ranges | None = None,
 ) -> Job:
     """Builds the job of a check. Everything that can be refused before the search is refused here.
 
     ``kept`` caches the models of the program. If it is None, the model is built and not cached. The
     trees of the program must be unmodified, since the key of the cache is the text of the files.
-    ``ranges`` are assumed for integers without a declared range; if it is None, they are those that
-    the engine begins with. Raises `Rejected`.
+    Integers without a declared range have no bounds in the model. Raises `Rejected`.
     """
     engine = settings.engine or check.engine or engines.DEFAULT
     if engine not in ENGINES:
         raise Rejected([_unknown_engine(engine)])
-    if ranges is None:
-        ranges = STARTING.get(engine, {})
     _refuse_language(program, engine, settings)
-    scenario: Scenario | None = None
-    name: str | None = None
     wanted: Check | None = None
     if isinstance(program, modules.ModuleProgram):
-        model = program.model(check)
+        model, scenario, name = program.model(check), None, None
         names = [prop.name for prop in model.properties if prop.kind.selectable]
         check = replace(check, properties=tuple(names))
         parts = any(check.property == name.partition("!")[0] for name in names)
         wanted = replace(check, property=None) if parts else check
-    elif check.scenario is not None:
-        refuse_options(check, engine, settings)
-        model, scenario = staged(program, check, settings.overrides, ranges)
-        refuse_symbols(check, model)
-    elif kept is not None:
-        model, name = kept.model(check, settings.overrides, ranges)
     else:
-        model = build(program, check, settings.overrides, ranges=ranges)
-    refuse_unable(model, engine, settings)
+        if check.scenario is not None:
+            refuse_options(check, engine, settings)
+        try:
+            model, scenario, name = _built(program, check, settings, kept, NO_RANGES)
+        except Rejected as rejected:
+            model, scenario, name = _built(program, check, settings, kept, {})
+            if engine not in FINDING:
+                problem = rejected.problems[0]
+                message = f"the engine {engine} needs declared ranges: {problem.message}"
+                raise Rejected([Problem("F810", problem.span, message, problem.notes)]) from None
+    if scenario is not None:
+        refuse_symbols(check, model)
     properties = select(model, wanted or check, settings.invariants)
+    refuse_unable(model, properties, engine, settings)
     explicit = scenario is not None or by_visits(model, properties)
     compared = others(engine, settings.cross_check, explicit)
     _refuse_foreign(engine, settings, compared)
@@ -172,12 +177,31 @@ def _refuse_language(program: Program, engine: str, settings: Settings) -> None:
         raise Rejected([Problem("F052", None, message, (note,))])
 
 
-def refuse_unable(model: Model, engine: str, settings: Settings) -> None:
-    """Raises `Rejected` if the model has integers without a declared range that the engine or an
-    option needs.
+def _built(
+    program: Program, check: Check, settings: Settings, kept: KeptModels | None, ranges: Ranges
+) -> tuple[Model, Scenario | None, str | None]:
+    """Builds the model of a check, its scenario if it has one, and the name of the model if it is
+    cached.
     """
-    if engine not in STARTING:
+    if check.scenario is not None:
+        return *staged(program, check, settings.overrides, ranges), None
+    if kept is None:
+        return build(program, check, settings.overrides, ranges=ranges), None, None
+    model, name = kept.model(check, settings.overrides, ranges)
+    return model, None, name
+
+
+def refuse_unable(
+    model: Model, properties: Collection[int], engine: str, settings: Settings
+) -> None:
+    """Raises `Rejected` if the model has integers without a declared range that the engine, a
+    property or an option needs.
+    """
+    if engine not in FINDING | UNBOUNDED:
         refuse_ranges(model, f"the engine {engine}")
+    refined = [number for number in properties if model.properties[number].abstract is not None]
+    if refined:
+        refuse_ranges(model, f"the refinement {model.properties[refined[0]].name}")
     if settings.saving is not None:
         refuse_ranges(model, "--checkpoint")
     if settings.counterexamples is not None:
@@ -316,8 +340,9 @@ def perform(job: Job, progress: Callable[[Progress], None]) -> CheckResult:
     try:
         if isinstance(engine, OnCluster):
             engine = engine.on(replace(job.settings.cluster or Cluster(), title=job.folder))
-        refuse_unable(job.model, job.engine, job.settings)
-        job = beginning_with(STARTING.get(job.engine, {}), job)
+        refuse_unable(job.model, job.properties, job.engine, job.settings)
+        if job.engine in UNBOUNDED:
+            job = without_ranges(job)
         if job.scenario is not None:
             job, outcome = searched(job, lambda job: played(engine, job, progress))
             return judge(job, outcome)
@@ -340,7 +365,8 @@ def _noted(job: Job, outcome: Outcome) -> Outcome:
     symmetric types and the engine did not use them, and if a long search used few processors.
     """
     entry, notes = ENGINES[job.engine], [*outcome.notes]
-    savable = "--checkpoint" in entry.options and not job.model.symbols
+    fixed = not job.model.symbols and not job.model.open_ranges
+    savable = "--checkpoint" in entry.options and fixed
     if outcome.cut == INTERRUPTED and savable and job.settings.saving is None:
         notes.append(NOT_SAVED)
     if not entry.visits_states or outcome.verdict is Verdict.ASSUMPTION:
@@ -372,6 +398,35 @@ def translate(model: Model, check: Check | None) -> tuple[str, Translation | str
         return name, not_supported(name, unsupported).message
     workers = plural(processors(), "worker") if ENGINES[name].parallel else "1 worker"
     return f"{name}, {workers}", translation or "it runs the spec as it is written"
+
+
+def looked_at(
+    program: Program, check: Check | None, overrides: Mapping[str, str]
+) -> tuple[Model, Outcome | None]:
+    """Builds a model, and returns it with the outcome of `reached`. The ranges that the model
+    assumes include the values in the states of that search.
+    """
+    try:
+        model = build(program, check, overrides, ranges=NO_RANGES)
+    except Rejected:
+        model = build(program, check, overrides, ranges={})
+    if not model.open_ranges:
+        return model, reached(model)
+    settings, limits = Settings(overrides), Limits(max_states=A_LOOK)
+    check = check or Check("")
+    job = Job(program, check, model, engines.DEFAULT, frozenset(), False, limits, settings)
+
+    def search(job: Job) -> Outcome:
+        outcome = reached(job.model)
+        if outcome is None:
+            raise Rejected([])
+        return outcome
+
+    try:
+        job, outcome = searched(job, search)
+    except Rejected:
+        return build(program, check, overrides, ranges={}), None
+    return job.model, outcome
 
 
 def reached(model: Model) -> Outcome | None:

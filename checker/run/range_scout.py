@@ -10,7 +10,6 @@ import time
 from collections.abc import Iterable, Iterator
 
 from fencepost.checker.run.job import Job
-from fencepost.spec.core.ir import Model
 from fencepost.spec.core.open_ranges import (
     NARROWEST,
     Range,
@@ -23,19 +22,23 @@ from fencepost.spec.core.types import State
 from fencepost.spec.semantics.choice_points import EvaluationError
 from fencepost.spec.semantics.stepper import Failure, Runner
 
-MAX_STATES, MAX_SECONDS = 3_000, 1.0
+MAX_STATES, MAX_SECONDS = 3_000, 0.5
 """The maximum number of states to visit, and the maximum time."""
+MAX_PROPERTIES = 8
+"""The maximum number of properties to evaluate."""
 
 
-def scouted(job: Job, model: Model) -> dict[str, Range]:
-    """Returns ranges for a search of the job. ``model`` is the model of the job for `NO_RANGES`.
+def scouted(job: Job) -> dict[str, Range]:
+    """Returns ranges for a search of the job, whose model assumes none.
 
-    States are visited level by level. The last level is the one that would end the search.
+    States are visited level by level. The last level is the one that would end the search, unless
+    the job has many properties, whose evaluation would take too long.
     """
+    model = job.model
     keys = [item.key for item in model.open_ranges]
     kinds = [(n, item.type) for n, item in enumerate(model.variables) if is_open(item.type)]
     ranges: dict[str, Range] = {}
-    for state in _visited(job, model):
+    for state in _visited(job):
         values = [pair for index, kind in kinds for pair in stored(kind, state[index])]
         if any(exceeds_64_bits(value, value) for _, value in values):
             break
@@ -44,9 +47,12 @@ def scouted(job: Job, model: Model) -> dict[str, Range]:
     return ranges
 
 
-def _visited(job: Job, model: Model) -> Iterator[State]:
+def _visited(job: Job) -> Iterator[State]:
     """Yields distinct states until a limit is reached."""
-    runner, limits, searched = Runner(model), job.limits, model.searched(job.properties)
+    runner, limits, searched = Runner(job.model), job.limits, job.model.searched(job.properties)
+    evaluated = len(searched.must_hold) <= MAX_PROPERTIES
+    invariants = searched.invariants if evaluated else ()
+    step_invariants = searched.step_invariants if evaluated else ()
     end = time.monotonic() + min(MAX_SECONDS, limits.timeout or MAX_SECONDS)
     most = min(MAX_STATES, limits.max_states or MAX_STATES)
     level = {step.state: None for step in runner.initial() if step.state is not None}
@@ -59,7 +65,7 @@ def _visited(job: Job, model: Model) -> Iterator[State]:
             visited.add(state)
             if len(visited) >= most or time.monotonic() > end:
                 return
-            ended = ended or not _hold(runner, searched.invariants, state)
+            ended = ended or not _hold(runner, invariants, state)
             if depth == limits.depth or not _hold(runner, searched.constraints, state):
                 continue
             for _, step in [*runner.steps(state)]:
@@ -67,7 +73,7 @@ def _visited(job: Job, model: Model) -> Iterator[State]:
                     ended = True
                 else:
                     following[step] = None
-                    ended = ended or not _hold(runner, searched.step_invariants, state, step)
+                    ended = ended or not _hold(runner, step_invariants, state, step)
         ended = ended and not job.settings.keep_going
         level, depth = following, depth + 1
 

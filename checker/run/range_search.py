@@ -7,7 +7,7 @@ with a wider range. Every result therefore comes from a search in which all valu
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from fencepost.checker.outcome import Limit, Outcome, Verdict
@@ -19,10 +19,10 @@ from fencepost.spec.core.open_ranges import NO_RANGES, Range, Ranges, widened
 from fencepost.spec.elaborate.claims.program import build, staged
 from fencepost.spec.text.problem import Note, Problem, Rejected
 
-STARTING: Mapping[str, Ranges] = {
-    "local": {}, "interpreter": {}, "bmc": NO_RANGES, "induction": NO_RANGES,
-}  # fmt: skip
-"""The ranges that each engine begins with. An engine without an entry needs declared ranges."""
+FINDING = frozenset({"local", "interpreter"})
+"""The engines that search models with assumed ranges."""
+UNBOUNDED = frozenset({"bmc", "induction"})
+"""The engines that use integers without bounds. All other engines need declared ranges."""
 
 
 def refuse_ranges(model: Model, request: str) -> None:
@@ -39,13 +39,11 @@ def found_ranges(model: Model) -> tuple[OpenRange, ...]:
     return tuple(item for item in model.open_ranges if item.name and not item.unbounded)
 
 
-def beginning_with(start: Ranges, job: Job) -> Job:
-    """Returns a job whose model assumes nothing if ``start`` is `NO_RANGES`, and otherwise ranges
-    that include ``start``.
-    """
-    if all(item.unbounded == (start is NO_RANGES) for item in job.model.open_ranges):
+def without_ranges(job: Job) -> Job:
+    """Returns a job whose model assumes no ranges."""
+    if all(item.unbounded for item in job.model.open_ranges):
         return job
-    return _rebuilt(job, start)
+    return _rebuilt(job, NO_RANGES)
 
 
 def assumed(model: Model) -> dict[str, Range]:
@@ -61,13 +59,13 @@ def searched(job: Job, search: Callable[[Job], Outcome]) -> tuple[Job, Outcome]:
     bits.
     """
     started, limit, restarts = time.monotonic(), job.limits.timeout, 0
-    if job.model.open_ranges and STARTING[job.engine] is not NO_RANGES:
+    if job.engine in FINDING and any(item.unbounded for item in job.model.open_ranges):
         job = _scouted(job)
     while True:
         outcome = search(job)
         left = left_ranges(outcome)
         seconds = time.monotonic() - started
-        if restarts:
+        if job.model.open_ranges:
             statistics = replace(outcome.statistics, seconds=seconds)
             outcome = replace(outcome, statistics=statistics, restarts=restarts)
         if not left:
@@ -96,11 +94,10 @@ def wider(model: Model, left: Iterable[Site]) -> dict[str, Range]:
 def _scouted(job: Job) -> Job:
     """Returns the job with ranges that include the values in the first states of its search."""
     try:
-        ranges = scouted(job, _rebuilt(job, NO_RANGES).model)
-        return _rebuilt(job, ranges)
+        return _rebuilt(job, scouted(job))
     except Rejected:
-        # The model has no meaning without ranges, or the ranges are too wide for it.
-        return job
+        # The ranges are too wide for the model, but the search may end before these values.
+        return _rebuilt(job, {})
 
 
 def left_ranges(outcome: Outcome) -> tuple[Site, ...]:

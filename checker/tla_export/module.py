@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import field, replace
 
 from fencepost.checker.run.job import Job
-from fencepost.checker.run.range_search import beginning_with
+from fencepost.checker.run.range_search import without_ranges
 from fencepost.checker.run.words import expected
 from fencepost.checker.temporal.seen import seen
 from fencepost.checker.tla_export import behaviours, helpers, values
@@ -50,7 +50,6 @@ from fencepost.checker.tla_export.tree import (
 )
 from fencepost.checker.tla_export.values import NotExported
 from fencepost.spec.core import ir, types
-from fencepost.spec.core.open_ranges import NO_RANGES
 from fencepost.spec.core.spelling import show
 from fencepost.spec.core.traverse import first_picks, variables_read, walk
 from fencepost.spec.elaborate.base import symbols
@@ -95,7 +94,7 @@ def exported(job: Job, name: str, taken: Names | None = None) -> Export:
     """
     if job.limits.depth is not None:
         raise NotExported("a search to a limited depth, which TLC does not have", job.check.span)
-    job = beginning_with(NO_RANGES, job)
+    job = without_ranges(job)
     if not job.model.variables:
         raise NotExported("a model without variables", job.check.span)
     writer = _Writer(job, name, taken or Names(taken={name}))

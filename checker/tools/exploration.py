@@ -20,6 +20,7 @@ from fencepost.checker.trace.document import TraceDocument
 from fencepost.checker.trace.of_search import document
 from fencepost.checker.trace.steps import families, title, write_state
 from fencepost.spec.core.ir import Expr, Model, Site
+from fencepost.spec.core.open_ranges import NO_RANGES
 from fencepost.spec.core.spelling import show
 from fencepost.spec.core.types import State
 from fencepost.spec.elaborate.claims.program import Check, Program, build
@@ -196,7 +197,14 @@ class Exploration:
         """
         if not text:
             raise Rejected([Problem("F021", None, "a condition is missing, as in: is x > 3")])
-        return build(self.program, self.check, self.constants, text, of_any_type=of_any_type)
+        return build(
+            self.program,
+            self.check,
+            self.constants,
+            text,
+            of_any_type=of_any_type,
+            ranges=NO_RANGES,
+        )
 
     # ------------------------------------------------------------ what there is to see
 

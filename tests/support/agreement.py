@@ -19,7 +19,7 @@ from tests.strategies.modules import ROOT, files
 from fencepost.checker.engines import load
 from fencepost.checker.outcome import Finding, Limit, Outcome, Trace
 from fencepost.checker.request import Engine, Limits, Request, Saving
-from fencepost.checker.run.range_search import STARTING, left_ranges, wider
+from fencepost.checker.run.range_search import UNBOUNDED, left_ranges, wider
 from fencepost.spec.core.ir import Model, Site
 from fencepost.spec.core.open_ranges import NO_RANGES, Ranges
 from fencepost.spec.core.types import State, Value
@@ -107,7 +107,7 @@ class Run:
         """Runs the search with an engine and returns its outcome. Raises `KeyboardInterrupt`."""
         engine = load(engine) if isinstance(engine, str) else engine
         model = self.model
-        if model.open_ranges and STARTING[engine.name] is NO_RANGES:
+        if model.open_ranges and engine.name in UNBOUNDED:
             assert self.ranged is not None
             model = self.ranged(NO_RANGES)
         request = Request(

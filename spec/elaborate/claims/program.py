@@ -177,11 +177,11 @@ def build(
 def mapped(
     program: Program, check: Check | None, overrides: Mapping[str, str] | None = None
 ) -> tuple[ir.Model, Recording | None]:
-    """Builds the model of a check, together with the spec's mapping of recordings. Raises Rejected
-    like `build`.
+    """Builds the model of a check, together with the spec's mapping of recordings. Integers without
+    a declared range have no bounds. Raises Rejected like `build`.
     """
-    assembly, model = _assembled(program, check, overrides)
-    return _closed(model), assembly.recording
+    assembly, model = _assembled(program, check, overrides, ranges=NO_RANGES)
+    return model, assembly.recording
 
 
 def staged(
@@ -282,22 +282,9 @@ def _attempted(
         # A spec without its broken declarations has other warnings.
         problems = map(_explained, work.problems if whole else errors)
         raise Rejected([*problems, *_unknown_properties(tree, check)])
-    if model.open_ranges and work.ranges != NO_RANGES:
-        _refuse_uses(model)
     if check is not None and check.without:
         model = without_fairness(model, check.without, check.spans, check.span)
     return assembly, model
-
-
-def _refuse_uses(model: ir.Model) -> None:
-    """Raises Rejected (F810) if a model with assumed ranges refines another one, since a step of an
-    abstract module that leaves such a range says nothing.
-    """
-    item = model.open_ranges[0]
-    for prop in model.properties:
-        if prop.abstract is not None:
-            message = f"refinements need declared ranges, but {item.name} is an int"
-            raise Rejected([Problem("F810", prop.span, message, ((item.span, "declared here"),))])
 
 
 def _assumed(work: Elaboration, key: str) -> Range:
