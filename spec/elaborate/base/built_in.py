@@ -33,7 +33,7 @@ _ROWS = (
     BuiltIn("bool", "type", "bool", "true or false"),
     BuiltIn(
         "int", "type", "int",
-        "an integer, in a parameter; int[N] is a machine integer of N bits, 2 to 64",
+        "an integer of any size; int[N] is a machine integer of N bits, 2 to 64",
     ),
     *(
         BuiltIn(f"int{n}", "type", f"int{n}", f"a machine integer of {n} bits; + - * wrap")
