@@ -16,7 +16,7 @@ from typing import cast
 from fencepost.checker.evaluator.model import TlaModel
 from fencepost.checker.evaluator.runner import TlaRunner
 from fencepost.checker.outcome import FairTo, Finding, Outcome, Trace, Verdict
-from fencepost.checker.request import Request
+from fencepost.checker.request import Request, Unsupported
 from fencepost.checker.search.account import Cut, Expired
 from fencepost.checker.search.alarm import raised_after
 from fencepost.checker.search.deciding import Decision
@@ -29,17 +29,20 @@ from fencepost.checker.temporal.verdict import expanded_levels, judged
 from fencepost.spec.core.formulas import Formula
 from fencepost.spec.core.types import State
 from fencepost.spec.records import dataclass
-from fencepost.spec.semantics.stepper import Runner, Successor
+from fencepost.spec.semantics.choice_points import EvaluationError
+from fencepost.spec.semantics.stepper import Failure, Runner, Successor
 
 
 @dataclass(slots=True)
 class Recorder:
     """Records the steps of a module during a search. ``bits`` are the bits of the conditions on
-    steps, by the numbers of their properties.
+    steps, by the numbers of their properties. ``merged`` says whether the search visits one of
+    several symmetric states; properties of behaviours are decided on all of them.
     """
 
     runner: TlaRunner
     bits: Mapping[int, int]
+    merged: bool
     _steps: dict[State, dict[State, tuple[frozenset[Unit], int]]] = field(
         default_factory=dict[State, dict[State, tuple[frozenset[Unit], int]]]
     )
@@ -73,7 +76,7 @@ class Recorder:
 
     def steps(self, state: State) -> Mapping[State, tuple[frozenset[Unit], int]]:
         """Returns the recorded steps from a state."""
-        return self._steps.get(state, {})
+        return self._steps[state] if self.has(state) else {}
 
     def holds(self, number: int, state: State) -> bool:
         """Returns whether a condition on states holds; it is evaluated once."""
@@ -83,8 +86,26 @@ class Recorder:
         return self._truths[key]
 
     def has(self, state: State) -> bool:
-        """Returns whether a state was expanded."""
-        return state in self._steps
+        """Returns whether a state is expanded. If the search merged states, the others are expanded
+        here.
+        """
+        if state in self._steps or not self.merged:
+            return state in self._steps
+        constraints = self.runner.tla.searched(()).constraints
+        if not all(self.holds(number, state) for number in constraints):
+            return False
+        try:
+            self.begin(state)
+            for _, after in self.runner.steps(state):
+                if isinstance(after, Failure):
+                    raise EvaluationError(after.site)
+                if self.runner.is_taken(state, after):
+                    self.step(state, after)
+        except EvaluationError as error:
+            site = self.runner.tla.sites[error.site]
+            message = "it needs a symmetric module, but a step fails in a symmetric state"
+            raise Unsupported(message, site.span, "leave out SYMMETRY") from None
+        return True
 
     def pairs(self, state: State) -> Iterator[State]:
         """Yields the pairs of a state with the conditions that one of its next steps meets."""
@@ -195,4 +216,10 @@ def recorder_for(runner: TlaRunner, model: TlaModel, request: Request) -> Record
     if not searched.behaviours:
         return None
     steps = [number for number in searched.predicates if model.is_of_steps(number)]
-    return Recorder(runner, {number: 1 << index for index, number in enumerate(steps)})
+    view = model.specification.view
+    if view is not None:
+        name = model.properties[searched.behaviours[0]].name
+        message = f"it does not decide {name} on states that VIEW {view.name} merges"
+        raise Unsupported(message, view.span, "leave out VIEW or the property")
+    bits = {number: 1 << index for index, number in enumerate(steps)}
+    return Recorder(runner, bits, bool(model.specification.permutations))
