@@ -192,17 +192,16 @@ def check(model: Model, around: Surroundings) -> Result:
 def read(report: Mapping[str, Any]) -> Result:
     """Returns the result in a report of Fencepost."""
     verdict: str = report["verdict"]
-    violation: Mapping[str, Any] = report.get("violation") or {}
-    kind = violation.get("kind", "")
-    words = {"invariant": "safety", "transition": "safety", "temporal": "liveness"}
     if verdict == "ok":
         return Result("ok", report.get("distinct"), report.get("generated"), report.get("depth"))
+    if verdict == "violated":
+        verdict = "liveness" if "loop" in report else "safety"
     states: Any = report.get("trace")
     return Result(
-        words.get(kind, kind) or verdict,
+        "error" if verdict == "assertion" else verdict,
         length=len(states) if states else None,
-        name=str(violation.get("name", "")),
-        note=_short(str(violation.get("message", ""))),
+        name=str(report.get("property") or ""),
+        note=_short("; ".join(report.get("notes", ()))),
     )
 
 
@@ -270,7 +269,9 @@ def compare(model: Model, sides: Mapping[Side, Result]) -> str:
     if ours.verdict != theirs.verdict:
         return "differs"
     if ours.verdict == "ok":
-        pairs = ((getattr(ours, field), getattr(theirs, field)) for field in COUNTS)
+        # TLC says that the depth is 1 if there are no states.
+        fields = COUNTS if ours.distinct else COUNTS[:2]
+        pairs = ((getattr(ours, field), getattr(theirs, field)) for field in fields)
         return "agrees" if all(b is None or a == b for a, b in pairs) else "differs"
     lengths = ours.length, theirs.length
     return "differs" if None not in lengths and lengths[0] != lengths[1] else "agrees"
