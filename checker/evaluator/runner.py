@@ -65,7 +65,7 @@ class TlaRunner(Runner):
                 return
             choices: tuple[Choice, ...] = ()
             if named:
-                machine.current[:] = before
+                machine.current[: len(before)] = before
                 choices = self._choices(action, frame)
             yield Successor(max(action, 0), choices, after, None)
         if error is not None:

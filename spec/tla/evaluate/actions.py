@@ -41,6 +41,7 @@ class Actions(Names):
         self.parts: dict[Operator, set[Operator]] = {}
         """The definitions whose steps are also steps of a definition that calls them."""
         self._calling: list[Operator] = []
+        self._hidden: dict[Substituted, int | None] = {}
         self._trail: list[str] = []
 
     # ------------------------------------------------------------ entry points
@@ -217,7 +218,7 @@ class Actions(Names):
             for calling in self._calling:
                 self.parts.setdefault(calling, set()).add(operator)
             self._calling.append(operator)
-        body = self.body(operator, env.primed, mode, make)
+        body = self.body(operator, env.primed, mode, make, env.enabled)
         layout = body.layout
         number = -1
         if names_steps:
@@ -305,6 +306,9 @@ class Actions(Names):
         match entity:
             case Variable(index=index) if initial:
                 return lambda frame: index
+            case Substituted() if env.enabled and self.hidden(entity, env) is not None:
+                hidden = self.hidden(entity, env)
+                return (lambda frame: hidden) if initial else None
             case Substituted():
                 return self.target(entity.expr, env.outside(entity.outer), initial)
             case Operator(parameters=()) if isinstance(entity.body, Apply):
@@ -320,7 +324,7 @@ class Actions(Names):
         if operator.scope.parameters or operator.name in self._trail:
             return None
         self._trail.append(operator.name)
-        result = make(Env(operator.scope, env.layout))
+        result = make(Env(operator.scope, env.layout, enabled=env.enabled))
         self._trail.pop()
         return result
 
@@ -358,6 +362,9 @@ class Actions(Names):
         match entity:
             case Variable(index=index):
                 return lambda frame: (index,)
+            case Substituted() if env.enabled and self.hidden(entity, env) is not None:
+                position = self.hidden(entity, env) or 0
+                return lambda frame: (position,)
             case Substituted():
                 return self.variables_of(entity.expr, env.outside(entity.outer))
             case Operator(parameters=()) if isinstance(entity.body, Apply | tree.Tuple):
@@ -453,7 +460,7 @@ class Actions(Names):
     # ------------------------------------------------------------ ENABLED
 
     def enabled(self, node: Expr, env: Env) -> Code:
-        machine = self.machine
+        machine, env = self.machine, env.within_enabled()
         acts: list[Act] = []
 
         def set_found() -> None:
@@ -464,6 +471,11 @@ class Actions(Names):
                 acts.append(self.act(node, env, False))
             env.layout.widen(frame)
             following, missing, action = [*machine.following], machine.missing, machine.action
+            for index, value in machine.hidden:
+                try:
+                    machine.current[index] = self.universe.normalise(value(frame))
+                except EvaluationError:
+                    machine.current[index] = None
             machine.following[:] = [None] * len(following)
             machine.missing = len(following)
             try:
@@ -471,7 +483,7 @@ class Actions(Names):
             except Undone:
                 return True
             finally:
-                machine.following[:] = following
+                machine.following[: len(following)] = following
                 machine.missing, machine.action = missing, action
             return False
 

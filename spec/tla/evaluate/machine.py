@@ -98,10 +98,11 @@ class Local:
 class Env:
     """Where an expression is compiled: the module, the local names, and whether it is primed.
 
-    ``base`` are the parameters of the instances that lead to the module.
+    ``base`` are the parameters of the instances that lead to the module. In an ``enabled``
+    expression, the variables of an instance have values of their own in the next state.
     """
 
-    __slots__ = ("base", "layout", "locals", "primed", "scope")
+    __slots__ = ("base", "enabled", "layout", "locals", "primed", "scope")
 
     def __init__(
         self,
@@ -110,7 +111,9 @@ class Env:
         locals: dict[str, Any] | None = None,
         base: dict[str, Any] | None = None,
         primed: bool = False,
+        enabled: bool = False,
     ) -> None:
+        self.enabled = enabled
         self.scope = scope
         self.layout = layout
         self.locals = locals or {}
@@ -119,11 +122,16 @@ class Env:
 
     def having(self, names: dict[str, Any]) -> Env:
         """Returns the same place with more local names."""
-        return Env(self.scope, self.layout, {**self.locals, **names}, self.base, self.primed)
+        locals_ = {**self.locals, **names}
+        return Env(self.scope, self.layout, locals_, self.base, self.primed, self.enabled)
 
     def prime(self) -> Env:
         """Returns the same place under a prime."""
-        return Env(self.scope, self.layout, self.locals, self.base, True)
+        return Env(self.scope, self.layout, self.locals, self.base, True, self.enabled)
+
+    def within_enabled(self) -> Env:
+        """Returns the same place in an ENABLED expression."""
+        return Env(self.scope, self.layout, self.locals, self.base, self.primed, True)
 
     def outside(self, scope: Scope) -> Env:
         """Returns the place of the expressions that an instance substitutes."""
@@ -242,6 +250,10 @@ class Machine:
         self.missing = 0
         self.settled = True
         self.action: tuple[int, Frame] = (0, [])
+        self.hidden: list[tuple[int, Run]] = []
+        """The variables of instances in ENABLED expressions, by their positions after the variables
+        of the module, and what computes them in the current state.
+        """
 
     def no_value(self, index: int, primed: bool, span: Span) -> NoReturn:
         """Reports a variable that is read before it has a value."""

@@ -69,6 +69,8 @@ class Body:
 class Names(Expressions):
     """Compiles names and operators."""
 
+    _hidden: dict[Substituted, int | None]
+
     def act(self, node: Expr, env: Env, initial: bool) -> Act:
         raise NotImplementedError
 
@@ -220,6 +222,10 @@ class Names(Expressions):
                 return Code(lambda frame: value)
             case Substituted(expr=Apply(name=name)) if node.args:
                 return self._local(env.outside(entity.outer).locals[name], node, env)
+            case Substituted() if (
+                env.enabled and env.primed and self.hidden(entity, env) is not None
+            ):
+                return self._variable(self.hidden(entity, env) or 0, node.span, env)
             case Substituted():
                 return self.expr(self.substituted(entity, node), env.outside(entity.outer))
             case Operator():
@@ -232,6 +238,25 @@ class Names(Expressions):
                 return self._no_value(entity, node.span)
             case _:
                 raise AssertionError(entity)
+
+    def hidden(self, entity: Substituted, env: Env) -> int | None:
+        """Returns the position of a variable of an instance in an ENABLED expression, or None if it
+        is a constant or a variable of the module.
+        """
+        if entity not in self._hidden:
+            self._hidden[entity] = None
+            outside = Env(entity.outer, Layout())
+            if not entity.outer.parameters and not self.variables_of(entity.expr, outside)([]):
+                code = self.expr(entity.expr, outside)
+                if code.level:
+                    self._hidden[entity] = index = len(self.machine.following)
+                    self.machine.names = [*self.machine.names, entity.name]
+                    self.machine.current.append(None)
+                    self.machine.following.append(None)
+                    run = code.run
+                    frame = [None] * outside.layout.size
+                    self.machine.hidden.append((index, lambda _: run([*frame])))
+        return self._hidden[entity]
 
     def _no_value(self, entity: Entity, span: Span) -> Code:
         def run(frame: Frame) -> Any:
@@ -437,25 +462,32 @@ class Names(Expressions):
         return maker, Code(maker, code.level, code.free.difference(slots))
 
     def body(
-        self, operator: Operator, primed: bool, mode: object, make: Callable[[Env], Code]
+        self,
+        operator: Operator,
+        primed: bool,
+        mode: object,
+        make: Callable[[Env], Code],
+        enabled: bool = False,
     ) -> Body:
         """Compiles a definition, once for each use."""
-        key = (primed, mode)
+        key = (primed, mode, enabled)
         body: Body | None = operator.compiled.get(key)
         if body is None:
             body = operator.compiled[key] = Body()
             try:
-                body.code = make(self.inside(operator, body.layout, primed))
+                body.code = make(self.inside(operator, body.layout, primed, enabled))
             except Rejected:
                 del operator.compiled[key]
                 raise
         return body
 
-    def inside(self, operator: Operator, layout: Layout, primed: bool) -> Env:
+    def inside(
+        self, operator: Operator, layout: Layout, primed: bool, enabled: bool = False
+    ) -> Env:
         """Returns the place inside a definition."""
         base = {p.name: self._parameter(p, layout) for p in operator.scope.parameters}
         own = {p.name: self._parameter(p, layout) for p in operator.parameters}
-        return Env(operator.scope, layout, {**base, **own}, base, primed)
+        return Env(operator.scope, layout, {**base, **own}, base, primed, enabled)
 
     def _parameter(self, parameter: tree.Parameter, layout: Layout) -> Local:
         kind = "operator" if parameter.arity else "lazy"
@@ -482,7 +514,11 @@ class Names(Expressions):
             node = Apply(operator.name, operator.args, node.span)
         makers, codes = self.call(operator, node, env, makers, codes)
         body = self.body(
-            operator, env.primed, "value", lambda inner: self.expr(operator.body, inner)
+            operator,
+            env.primed,
+            "value",
+            lambda inner: self.expr(operator.body, inner),
+            env.enabled,
         )
         level = max((code.level for code in codes), default=0)
         free = NOTHING.union(*[code.free for code in codes])

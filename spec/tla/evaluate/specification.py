@@ -431,8 +431,8 @@ class Specification:
     ) -> bool:
         """Evaluates a condition in a state, or on a step. Raises `Located`."""
         machine = self.machine
-        machine.current[:] = state
-        machine.following[:] = [None] * len(state) if after is None else after
+        machine.current[: len(state)] = state
+        machine.following[: len(state)] = [None] * len(state) if after is None else after
         return bool(self._evaluated(condition))
 
     def value(
@@ -440,8 +440,8 @@ class Specification:
     ) -> Value:
         """Evaluates an expression in a state, or on a step. Raises `Located`."""
         machine = self.machine
-        machine.current[:] = state
-        machine.following[:] = [None] * len(state) if after is None else after
+        machine.current[: len(state)] = state
+        machine.following[: len(state)] = [None] * len(state) if after is None else after
         try:
             return self.universe.normalise(self._evaluated(expression))
         except EvaluationError as error:
@@ -465,8 +465,8 @@ class Specification:
         initial = state is None
         steps: list[tuple[int, Any, tuple[Any, ...]]] = []
         target = machine.current if initial else machine.following
-        machine.current[:] = [None] * count if state is None else state
-        machine.following[:] = [None] * count
+        machine.current[:count] = [None] * count if state is None else state
+        machine.following[:count] = [None] * count
         machine.missing, machine.settled, machine.action = count, not initial, (-1, [])
         act = self.initial if initial else self.next
         assert act is not None
@@ -474,13 +474,15 @@ class Specification:
         def complete() -> None:
             if machine.missing:
                 names = [
-                    v.name for v, value in zip(self.variables, target, strict=True) if value is None
+                    v.name
+                    for v, value in zip(self.variables, target, strict=False)
+                    if value is None
                 ]
                 primed = ", ".join(name if initial else f"{name}'" for name in names)
                 verb = "has" if len(names) == 1 else "have"
                 where = "in an initial state" if initial else "at the end of this action"
                 raise Located(f"{primed} {verb} no value {where}", self._where(machine.action[0]))
-            steps.append((machine.action[0], machine.action[1], tuple(target)))
+            steps.append((machine.action[0], machine.action[1], tuple(target[:count])))
 
         try:
             act([None] * self.layout.size, complete)
