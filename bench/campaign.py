@@ -4,6 +4,7 @@ The results of the engines are compared with those of the interpreter. ``--specs
 of specs, which take turns:
 
 - ``usual``: the whole language, with properties of states and steps;
+- ``int``: usual specs with some declared ranges removed;
 - ``living``: the whole language, with fairness and a temporal property;
 - ``behaviours``: a small language, with fairness and a temporal property.
 
@@ -34,6 +35,7 @@ from typing import Any
 from tests.strategies import grown
 from tests.strategies.behaviours import behaviour_spec
 from tests.strategies.living import grown_living
+from tests.strategies.open_ranges import grown_open
 from tests.support import comparisons as by
 from tests.support import living_runs as living
 from tests.support.agreement import Run, bounded, loaded, model_of, runs_of
@@ -75,6 +77,7 @@ def _behaviours(seed: int, until: bool) -> str:
 
 SPECS: Mapping[str, Callable[[int, bool], str]] = {
     "usual": lambda seed, _: grown(seed),
+    "int": lambda seed, _: grown_open(seed),
     "living": grown_living,
     "behaviours": _behaviours,
 }
@@ -147,7 +150,9 @@ def ask_engines(seed: int, kind: str, engines: Sequence[str]) -> Answers:
     """Returns the answers of engines for the random spec of a seed."""
     text = SPECS[kind](seed, "tlc" not in engines)
     row: Answers = {"kind": kind, **_all_tried(lambda: {"forms": forms(text, model_of(text))})}
-    row |= _all_tried(lambda: (usual if kind == "usual" else temporal)(text, engines, seed))
+    row |= _all_tried(
+        lambda: (usual if kind in ("usual", "int") else temporal)(text, engines, seed)
+    )
     if "tlc" in engines:
         row["tlc"] = _tried(partial(_tlc, text))
     return row

@@ -18,6 +18,7 @@ from unittest import mock
 
 import pytest
 from tests.strategies import grown, grown_large
+from tests.strategies.open_ranges import grown_open
 from tests.strategies.orbits import grown as grown_orbits
 from tests.strategies.refinements import refining
 from tests.strategies.symbolic import grown_symbolic
@@ -142,6 +143,13 @@ def bmc_random(seed: int) -> None:
     for deadlock, keep_going in ((True, False), (True, True), (False, True)):
         run = run_of(grown(seed), deadlock=deadlock, keep_going=keep_going)
         by.bmc_agrees(run, BMC_STEPS)
+
+
+def int_random(seed: int) -> None:
+    for run in runs_of(grown_open(seed)):
+        by.local_agrees(bounded(run, 400), seed)
+        by.bmc_agrees(run, BMC_STEPS)
+        by.induction_agrees(run, 1 + seed % 2)
 
 
 def bmc_text(case: Example | Block, effort: int | None = None) -> None:
@@ -276,6 +284,7 @@ LOTS: tuple[Lot, ...] = (
     *lots("induction-example", EXAMPLES, induction_text, 4),
     *lots("induction-hidden", HIDDEN, induction_text, 8),
     *lots("induction-random", range(500, 500 + FEW), induction, 2),
+    *lots("int-random", numbers(6), int_random, 2),
     *lots("naive-example", EXAMPLES, naive_example, 10),
     *lots("naive-shipped", shipped(2), naive_shipped),
     *lots("naive-random", numbers(60), naive_random, 10),
