@@ -30,7 +30,7 @@ from fencepost.spec.tla.evaluate.machine import Code, Env, Frame, Layout, LetOpe
 from fencepost.spec.tla.modules.scopes import Operator, Substituted
 from fencepost.spec.tla.syntax import tree
 from fencepost.spec.tla.syntax.tree import Apply, Expr
-from fencepost.spec.tla.values.kinds import Value
+from fencepost.spec.tla.values.kinds import EvaluationError, Value
 
 Frames = Callable[[], Frame]
 """Makes the frame for an evaluation. Values of a frame must not outlive a state."""
@@ -165,7 +165,10 @@ class Temporal:
         binders, inner = self.compiler.bound(node.bounds, part.env)
         frame = part.frames()
         inner.layout.widen(frame)
-        values = [tuple(binder.values(frame)) for binder in binders]
+        try:
+            values = [tuple(binder.values(frame)) for binder in binders]
+        except EvaluationError as error:
+            raise mistake("F911", node.span, str(error)) from None
         names = [name for bound in node.bounds for name in bound.names]
         for number, vector in enumerate(product(*values)):
             if number >= MAX_CONJUNCTS:
