@@ -6,18 +6,19 @@ places, but no bodies. A state consists of numbers in a table of values.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, cast, overload
 
 from fencepost.spec.core import ir
 from fencepost.spec.core.foreign import Foreign, ForeignValue
-from fencepost.spec.core.formulas import Formula
 from fencepost.spec.core.ir import BOOL, Fairness, Literal, Model, Property, Site, StateVariable
 from fencepost.spec.core.properties import PropertyKind
 from fencepost.spec.core.types import State
 from fencepost.spec.records import dataclass
-from fencepost.spec.text.source import Span
 from fencepost.spec.tla.evaluate.machine import Located
 from fencepost.spec.tla.evaluate.specification import Specification
 from fencepost.spec.tla.evaluate.temporal import Condition, Fair
@@ -158,26 +159,39 @@ def _properties(
     """Returns the properties and their conditions. Names are made distinct, since a check selects
     properties by name. The atoms of formulas come first, so that formulas refer to them by number.
     """
-    every: list[tuple[PropertyKind, str, Span, Condition | None, Formula | None]] = []
-    rows = [
-        (PropertyKind.INVARIANT, specification.invariants),
-        (PropertyKind.STEP_INVARIANT, specification.step_conditions),
-        (PropertyKind.REFINEMENT, specification.initial_conditions),
-        (PropertyKind.CONSTRAINT, specification.constraints),
-    ]
-    for condition, _ in specification.temporal.atoms:
-        every.append((PropertyKind.PREDICATE, "", condition.span, condition, None))
-    for kind, conditions in rows:
-        every += [(kind, c.name, c.span, c, None) for c in conditions]
-    every += [(PropertyKind.BEHAVIOUR, n, span, None, f) for n, span, f in specification.formulas]
+    true = partial(Literal, BOOL, True)
     within = bool(specification.constraints or specification.action_constraints)
+    every: list[tuple[Property, Condition | None]] = [
+        *(
+            (Property("", PropertyKind.PREDICATE, true(span=c.span), c.span), c)
+            for c, _ in specification.temporal.atoms
+        ),
+        *(
+            (Property(c.name, PropertyKind.INVARIANT, true(span=c.span), c.span), c)
+            for c in specification.invariants
+        ),
+        *(
+            (Property(c.name, PropertyKind.STEP_INVARIANT, true(span=c.span), c.span), c)
+            for c in specification.step_conditions
+        ),
+        *(
+            (Property(c.name, PropertyKind.REFINEMENT, true(span=c.span), c.span), c)
+            for c in specification.initial_conditions
+        ),
+        *(
+            (Property(c.name, PropertyKind.CONSTRAINT, true(span=c.span), c.span), c)
+            for c in specification.constraints
+        ),
+        *(
+            (Property(name, PropertyKind.BEHAVIOUR, true(span=span), span, f, within=within), None)
+            for name, span, f in specification.formulas
+        ),
+    ]
     properties: list[Property] = []
-    taken: dict[str, int] = {}
-    for kind, name, span, _, formula in every:
-        count = taken[name] = taken.get(name, 0) + 1
-        distinct = f"{name} ({count})" if name and count > 1 else name
-        body = Literal(BOOL, True, span=span)
-        properties.append(
-            Property(distinct, kind, body, span, formula, within=within and formula is not None)
-        )
-    return tuple(properties), tuple(condition for _, _, _, condition, _ in every)
+    taken = Counter[str]()
+    for item, _ in every:
+        taken[item.name] += 1
+        repeated = item.name and taken[item.name] > 1
+        name = f"{item.name} ({taken[item.name]})" if repeated else item.name
+        properties.append(replace(item, name=name))
+    return tuple(properties), tuple(condition for _, condition in every)
