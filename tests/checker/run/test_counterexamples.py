@@ -211,7 +211,8 @@ def test_the_counterexamples_of_the_examples(example: Example) -> None:
     try:
         model = build(loaded(example.text), None, {})
     except Rejected as refusal:
-        assert {problem.code for problem in refusal.problems} == {"F810"}
+        if {problem.code for problem in refusal.problems} != {"F810"}:
+            raise
         return
     if model.symbols:
         return
