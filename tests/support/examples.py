@@ -65,3 +65,7 @@ def _example(block: Block) -> Example:
 
 
 EXAMPLES = tuple(map(_example, blocks(Path(__file__).with_name("examples.txt"))))
+RANGED = tuple(example for example in EXAMPLES if not example.name.startswith("int_"))
+"""The examples whose integers all have declared ranges, so that a model can be built without a
+search for the ranges.
+"""

@@ -6,7 +6,7 @@ import re
 
 import pytest
 from tests.support.agreement import loaded
-from tests.support.examples import EXAMPLES, Example
+from tests.support.examples import RANGED, Example
 from tests.support.memory_guard import inspectable
 from tests.support.native_steps import written
 from tests.support.shipped import turn
@@ -32,7 +32,7 @@ def normal(text: str) -> list[str]:
     return lines
 
 
-@pytest.mark.parametrize("example", turn(EXAMPLES, 2, 5), ids=lambda example: example.name)
+@pytest.mark.parametrize("example", turn(RANGED, 2, 5), ids=lambda example: example.name)
 def test_the_text_equals_that_of_llvmlite(example: Example) -> None:
     read = loaded(example.text)
     check = read.checks[0]

@@ -18,7 +18,7 @@ from tests.strategies import specs
 from tests.support.agreement import assert_same, bounded, model_of, run_of_model, runs_of
 from tests.support.amounts import examples
 from tests.support.compressed_canary import canaries, quick_code
-from tests.support.examples import EXAMPLES, Example
+from tests.support.examples import RANGED, Example
 from tests.support.kernel_models import TOP, Toy, fan, text, two_phase_commit
 
 from fencepost.checker.native import search, worker
@@ -341,7 +341,7 @@ def without_times(outcome: Outcome) -> Outcome:
     return replace(outcome, statistics=replace(outcome.statistics, seconds=0, peak_bytes=0))
 
 
-@pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.name)
+@pytest.mark.parametrize("example", RANGED, ids=lambda example: example.name)
 def test_examples(example: Example) -> None:
     run = run_of_model(model_of(example.text), deadlock=example.deadlock, limits=Limits(workers=2))
     expected = without_times(run.outcome("interpreter"))

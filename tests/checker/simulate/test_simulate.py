@@ -16,7 +16,7 @@ import pytest
 from tests.support.agreement import loaded
 from tests.support.command import Ran, run
 from tests.support.comparisons import behaviour_number, lasso_is_genuine, random_behaviours
-from tests.support.examples import EXAMPLES, Example
+from tests.support.examples import RANGED, Example
 from tests.support.text_tables import blocks
 
 from fencepost.checker.cli.progress import describe
@@ -58,7 +58,7 @@ def simulated(
 # ---------------------------------------------------------------- findings
 
 
-@pytest.mark.parametrize("example", EXAMPLES[::3], ids=lambda example: example.name)
+@pytest.mark.parametrize("example", RANGED[::3], ids=lambda example: example.name)
 def test_simulation_finds_the_problems_of_a_search(example: Example) -> None:
     """Random runs visit all states of these small examples, and the traces can be replayed."""
     model = build(loaded(example.text), None, {})

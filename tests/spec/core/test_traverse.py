@@ -7,7 +7,7 @@ from typing import get_args
 
 import pytest
 from tests.support.agreement import model_of
-from tests.support.examples import EXAMPLES, Example
+from tests.support.examples import RANGED, Example
 
 from fencepost.spec.core import ir
 from fencepost.spec.core.traverse import statements, walk
@@ -15,7 +15,7 @@ from fencepost.spec.core.traverse import statements, walk
 STATEMENTS: tuple[type, ...] = get_args(ir.Statement)
 
 
-@pytest.mark.parametrize("example", EXAMPLES[::3], ids=lambda example: example.name)
+@pytest.mark.parametrize("example", RANGED[::3], ids=lambda example: example.name)
 def test_all_statements_are_visited(example: Example) -> None:
     model = model_of(example.text)
     bodies = (model.initial, *(action.body for action in model.actions))
