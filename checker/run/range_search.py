@@ -108,7 +108,7 @@ def left_ranges(outcome: Outcome) -> tuple[Site, ...]:
 
 def _with_limit(outcome: Outcome, timeout: float | None) -> Outcome:
     """Returns the outcome with the time limit that the user gave, not the part that was left."""
-    if outcome.cut is None or outcome.cut.kind != "timeout":
+    if timeout is None or outcome.cut is None or outcome.cut.kind != "timeout":
         return outcome
     return replace(outcome, cut=replace(outcome.cut, number=timeout))
 

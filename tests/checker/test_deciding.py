@@ -38,8 +38,8 @@ DECIDES = {
     "local": (Behaviours, "violation", 1),
     "bmc": (Lassos, "ways", 3),
 }
-"""For each engine, the function that decides a property, and the position of the property's number
-among the arguments.
+"""For each engine, the function that decides a property, and the position of the formula, or of the
+property's number, among the arguments.
 """
 ENGINES = pytest.mark.parametrize("engine", DECIDES)
 SECONDS = 0.1
@@ -58,9 +58,10 @@ def before_deciding(
     """
     owner, name, position = DECIDES[engine]
     decide = getattr(owner, name)
+    asked = (number, model_of(SPEC).properties[number].formula)
 
     def late(*arguments: object, **options: object) -> object:
-        if arguments[position] == number:
+        if arguments[position] in asked:
             time.sleep(SECONDS)
             if error is not None:
                 raise error

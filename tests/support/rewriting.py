@@ -73,6 +73,9 @@ def _walk(node: N, rule: Rule) -> N:
         case syntax.Entry():
             # The key is a constant.
             kept |= {"key"}
+        case syntax.DefDecl():
+            # The bound of a recursion is a constant.
+            kept |= {"bound"}
         case syntax.Range(low, high) if _literal(low) and _literal(high):
             # The range may be a type.
             return node
