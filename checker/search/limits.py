@@ -109,7 +109,6 @@ class Watch:
             self._weighed_at = now
             self._weigh(self.limits.memory)
         if now - self._reported_at >= PROGRESS_SECONDS:
-            self._reported_at = now
             extent, seconds = self._states.extent, now - self.account.started
             queue = extent.states - extent.expanded
             deciding = None if self.decision is None else self.decision.now()
@@ -120,6 +119,8 @@ class Watch:
                     remark=extent.remark, estimate=estimate, deciding=deciding,
                 )
             )  # fmt: skip
+            # An estimate that takes longer than the interval must not follow every batch.
+            self._reported_at = time.monotonic()
 
     def _weigh(self, max_bytes: int) -> None:
         if self.stoppable is not None:
