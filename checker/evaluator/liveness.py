@@ -147,6 +147,7 @@ class _Pairs(Runner, Mapping[State, Outgoing]):
         }
         return {after: targets[after] for after in sorted(targets)}, recorder.enabled(state)
 
+    # The search looks pairs up, and never asks for all of them.
     def __iter__(self) -> Iterator[State]:
         raise NotImplementedError
 

@@ -118,9 +118,9 @@ def _noted(result: CheckResult) -> Iterator[Remark]:
 
 
 def _ranges(result: CheckResult) -> Iterator[Remark]:
-    found = found_ranges(result.job.model)
-    if found:
-        text = ", ".join(f"{item.name}: {item.low}..{item.high}" for item in found)
+    ranges = found_ranges(result.job.model)
+    if ranges:
+        text = ", ".join(f"{item.name}: {item.low}..{item.high}" for item in ranges)
         restarts = plural(result.outcome.restarts, "restart")
         yield Remark("int ranges", f"{text} (found with {restarts})", routine=True, listed=True)
 

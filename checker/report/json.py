@@ -175,10 +175,12 @@ def _undecided(result: CheckResult) -> dict[str, Json]:
 
 def _ranges(result: CheckResult) -> dict[str, Json]:
     """Returns the ranges found for integers without a declared range, if there are any."""
-    found = found_ranges(result.job.model)
-    if not found:
+    ranges: list[Json] = [
+        {"name": item.name, "low": item.low, "high": item.high}
+        for item in found_ranges(result.job.model)
+    ]
+    if not ranges:
         return {}
-    ranges: list[Json] = [{"name": item.name, "low": item.low, "high": item.high} for item in found]
     return {"ranges": ranges, "restarts": result.outcome.restarts}
 
 

@@ -234,7 +234,7 @@ def _recursion(
     bound = _bound(context, entity)
     inside = _inside(context, entity, instance, span).inner()
     if span == entity.span:
-        # The def is checked by itself; there is no call.
+        # The def is checked on its own, without a call.
         inside = replace(inside, calls=context.calls)
     result = _first_result(inside, entity)
     if bound is None or result is None:

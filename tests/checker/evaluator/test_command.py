@@ -84,8 +84,8 @@ def test_reports_have_the_place_in_the_module(folder: Path, form: str) -> None:
     line = (folder / "Jobs.tla").read_text(encoding="utf-8").splitlines().index(
         "OneFree == \\E j \\in DOMAIN owner : owner[j] = Idle"
     ) + 1  # fmt: skip
-    place = {"sarif": f'"startLine": {line}', "github": f"line={line}"}
-    assert place.get(form, f"Jobs.tla:{line}:1") in ran.stdout
+    position = {"sarif": f'"startLine": {line}', "github": f"line={line}"}
+    assert position.get(form, f"Jobs.tla:{line}:1") in ran.stdout
 
 
 def test_python_checks_modules(folder: Path) -> None:
