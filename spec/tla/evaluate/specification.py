@@ -324,12 +324,12 @@ class Specification:
             self.next = self.compiler.steps(steps[0].node, steps[0].env, False)
             return
         if init is None and next_ is None:
-            for section in ("INVARIANT", "PROPERTY", "CONSTRAINT"):
-                if self.config.words(section):
-                    word = self.config.words(section)[0]
-                    self._refuse(
-                        word.span, "there is no SPECIFICATION, and no INIT and NEXT", "F656"
-                    )
+            sections = ("INVARIANT", "PROPERTY", "CONSTRAINT")
+            words = [word.span for section in sections for word in self.config.words(section)]
+            # TLC refuses variables without a behaviour, too: an "ok" would say nothing about them.
+            spans = words + [variable.span for variable in self.variables if variable.span]
+            if spans:
+                self._refuse(spans[0], "there is no SPECIFICATION, and no INIT and NEXT", "F656")
             return
         if init is None or next_ is None:
             alone = init or next_
