@@ -15,7 +15,7 @@ from tests.checker.test_refinement import EXAMPLES as REFINEMENTS
 from tests.checker.test_refinement import model_of
 from tests.spark.clusters import from_level, on
 from tests.support.agreement import Run, assert_same, run_of
-from tests.support.examples import EXAMPLES, Example
+from tests.support.examples import RANGED, Example
 from tests.support.paths import ROOT
 from tests.support.shipped import MODELS, ShippedCheck, is_port, quick, turn
 
@@ -50,7 +50,7 @@ def partitions_of(number: int) -> int:
     [
         pytest.param(example, partitions_of(number), id=example.name)
         # The rows `spark` of `checker/test_agreement` contain half of the examples.
-        for number, example in turn([*enumerate(EXAMPLES)], 1, 8)
+        for number, example in turn([*enumerate(RANGED)], 1, 8)
     ],
 )
 def test_examples(example: Example, partitions: int) -> None:
