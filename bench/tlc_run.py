@@ -171,6 +171,8 @@ class Tlc:
             command = [
                 self.java, *JAVA_OPTIONS, f"-Djava.io.tmpdir={own}", "-cp", str(self.jar),
                 "tlc2.TLC", "-tool", "-nowarning", "-workers", "1", "-fp", "0",
+                # Otherwise TLC may report a behaviour before it has found a problem of a state.
+                "-lncheck", "final",
                 "-metadir", str(own), "-config", f"{exported.name}.cfg", f"{exported.name}.tla",
             ]  # fmt: skip
             try:
