@@ -418,6 +418,7 @@ _NAMED: Mapping[type[syntax.Node], Kind] = {
     syntax.CheckDecl: "check",
     syntax.ScenarioDecl: "scenario",
     syntax.Bind: "local",
+    syntax.Accumulator: "local",
 }
 """The kind of the name that a node declares as its ``name``."""
 

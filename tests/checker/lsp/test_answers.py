@@ -104,6 +104,10 @@ def replaced(old: str, new: str) -> str:
     return SPEC.replace(old, new)
 
 
+def with_line(line: str) -> str:
+    return replaced("terminal: true", f"{line}\nterminal: true")
+
+
 def played(steps: str) -> str:
     """Returns the spec with a scenario before its check."""
     return replaced("check every:", f"scenario s: {steps}\ncheck every:")
@@ -306,6 +310,13 @@ RENAMED = {
     "in another file": (replaced("import Mood", "import Mo‸od"), "Temper"),
     "a module": (replaced("mood: Mood = Calm", "mood: m‸.Mood = Calm"), "other"),
     "a word of the grammar": (replaced("var counter", "var coun‸ter"), "capacity"),
+    "a fairness group": (with_line("fair Talk: {Client.ask}").replace(
+        "expect ok", "without fair Ta‸lk\n    expect ok"), "Chat"),
+    "an accumulator": (with_line("def f: 0..9 = fold(su‸m, w in Worker from 0: sum)"), "total"),
+    "recursion": (with_line("def do‸wn(n: 0..3): bool at most 4 = n < 1 or down(n - 1)"), "f"),
+    "a narrowed name": (
+        with_line("def f: 0..2 = match perhaps: case none: 0; case _: perha‸ps!"), "maybe"),
+    "part of a tuple": (with_line("def f: set[0..9, 4] = {a + b for (a‸, b) in {(1, 2)}}"), "c"),
 }  # fmt: skip
 
 
