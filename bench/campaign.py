@@ -9,7 +9,8 @@ of specs, which take turns:
 - ``behaviours``: a small language, with fairness and a temporal property.
 
 ``--engines`` names the engines: by default `ENGINES`; ``naive``, the second interpreter, takes
-longer than all of them, and ``tlc`` and ``spark`` need Java. With ``--oracle behaviours`` or
+longer than all of them; ``tlc`` and ``evaluator`` judge the exported spec; ``tlc`` and ``spark``
+need Java. With ``--oracle behaviours`` or
 ``--oracle symmetry``, some runs are disturbed by a signal or a limit (`tests.support.oracle_runs`).
 
 The result for each seed is a line of a file. A campaign can be resumed: seeds already in the file
@@ -46,7 +47,8 @@ from tests.support.oracle_runs import ANSWERS, ORACLES
 from tests.support.oracle_runs import ENGINES as ORACLE_ENGINES
 from tests.support.spread_runs import Tally, assert_spread
 
-from bench.tlc_agree import compare
+from bench.evaluator_judge import EvaluatorJudge
+from bench.tlc_agree import Judge, compare
 from bench.tlc_run import Tlc
 from fencepost.checker.outcome import Outcome
 from fencepost.checker.request import Cluster, Unsupported
@@ -59,7 +61,7 @@ TLC_STATES = 3_000
 TLC_SECONDS = 60.0
 STEPS = 3
 ENGINES = ("local", "bmc", "induction")
-OTHERS = ("naive", "tlc", "spark")
+OTHERS = ("naive", "tlc", "evaluator", "spark")
 DISAGREES = "DISAGREES"
 
 Answers = dict[str, Any]
@@ -148,13 +150,14 @@ def ask_oracle(seed: int, oracle: str) -> Answers:
 
 def ask_engines(seed: int, kind: str, engines: Sequence[str]) -> Answers:
     """Returns the answers of engines for the random spec of a seed."""
-    text = SPECS[kind](seed, "tlc" not in engines)
+    judges = {name: judge for name, judge in JUDGES.items() if name in engines}
+    text = SPECS[kind](seed, not judges)
     row: Answers = {"kind": kind, **_all_tried(lambda: {"forms": forms(text, model_of(text))})}
     row |= _all_tried(
         lambda: (usual if kind in ("usual", "int") else temporal)(text, engines, seed)
     )
-    if "tlc" in engines:
-        row["tlc"] = _tried(partial(_tlc, text))
+    for name, judge in judges.items():
+        row[name] = _tried(partial(_judged, text, judge))
     return row
 
 
@@ -189,11 +192,14 @@ def _tlc_here() -> Tlc:
     return Tlc.locate(patience=TLC_SECONDS)
 
 
-def _tlc(text: str) -> str:
+JUDGES: Mapping[str, Callable[[], Judge]] = {"tlc": _tlc_here, "evaluator": EvaluatorJudge}
+
+
+def _judged(text: str, judge: Callable[[], Judge]) -> str:
     program = loaded(text)
     answers: list[str] = []
     for check in program.checks:
-        compared = compare(program, check, _tlc_here(), TLC_STATES)
+        compared = compare(program, check, judge(), TLC_STATES)
         wrong = compared.difference
         if wrong is not None:
             shown = f"{wrong.subject}: {wrong.difference}: {wrong.ours} and {wrong.theirs}"

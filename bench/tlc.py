@@ -7,6 +7,7 @@
     python -m bench.tlc --specs FOLDER                each .fence file of a folder
     python -m bench.tlc --shipped                     shipped models; the tables of `tlc_page`
     python -m bench.tlc --seed 7 --failures FILE      shrinks differences and saves them in FILE
+    python -m bench.tlc --shipped --judge evaluator   reads the modules back, without TLC
 
 Java and Maven must be installed (see `bench.tlc_run`). The exit code is 1 if anything differs.
 """
@@ -35,8 +36,9 @@ from tests.support.agreement import loaded
 from tests.support.shipped import MODELS
 
 from bench import places, tlc_page
+from bench.evaluator_judge import EvaluatorJudge
 from bench.machine import ROOT, load
-from bench.tlc_agree import NAME, Comparison, Run, Side, compare, compare_formulas
+from bench.tlc_agree import NAME, Comparison, Judge, Run, Side, compare, compare_formulas
 from bench.tlc_run import TIMEOUT_SECONDS, NoTlc, Tlc
 from fencepost.checker.run.check import prepare
 from fencepost.checker.run.settings import Settings
@@ -92,14 +94,16 @@ def main() -> int:
 
 
 def _main(options: argparse.Namespace, folder: Path) -> int:
-    try:
-        tlc = Tlc.locate(kept=options.keep, patience=options.patience)
-    except NoTlc as reason:
-        print(reason, file=sys.stderr)
-        return 2
-    if options.fetch:
-        print(tlc.jar)
-        return 0
+    tlc: Judge = EvaluatorJudge(options.patience)
+    if options.fetch or options.judge == "tlc":
+        try:
+            tlc = Tlc.locate(kept=options.keep, patience=options.patience)
+        except NoTlc as reason:
+            print(reason, file=sys.stderr)
+            return 2
+        if options.fetch:
+            print(tlc.jar)
+            return 0
     specs = [*_specs(options, folder)]
     if not specs:
         print("nothing to compare: see --help", file=sys.stderr)
@@ -122,7 +126,7 @@ def _main(options: argparse.Namespace, folder: Path) -> int:
     seconds = time.monotonic() - began
     print(f"{len(specs)} specs in {seconds:.0f} s; load before: {before:.1f}, after: {load():.1f}")
     wrong = any(row.comparison.difference is not None for row in results)
-    if options.shipped and not options.models:
+    if options.shipped and not options.models and options.judge == "tlc":
         compared = [(row.spec, row.check, row.comparison) for row in results]
         LISTING.write_text(tlc_page.listing(compared), encoding="utf-8")
         table = tlc_page.summary(compared, MANY)
@@ -184,7 +188,7 @@ def _formulas(seed: int, count: int) -> str:
     return f"{text}check c:\n    expect violated P0\n"
 
 
-def rows(spec: Spec, tlc: Tlc, shrink: bool) -> list[Row]:
+def rows(spec: Spec, tlc: Judge, shrink: bool) -> list[Row]:
     """Compares the checks of a spec."""
     try:
         program = spec.program()
@@ -206,7 +210,7 @@ def rows(spec: Spec, tlc: Tlc, shrink: bool) -> list[Row]:
     return results
 
 
-def _compared(program: Program, number: int, tlc: Tlc, spec: Spec) -> Comparison:
+def _compared(program: Program, number: int, tlc: Judge, spec: Spec) -> Comparison:
     try:
         reach = spec.path is None or spec.check is None
         return compare(program, program.checks[number], tlc, spec.most, spec.engine, reach)
@@ -214,7 +218,7 @@ def _compared(program: Program, number: int, tlc: Tlc, spec: Spec) -> Comparison
         return _bug(error)
 
 
-def _formulas_compared(program: Program, tlc: Tlc, spec: Spec) -> list[Comparison]:
+def _formulas_compared(program: Program, tlc: Judge, spec: Spec) -> list[Comparison]:
     try:
         return compare_formulas(program, program.checks[0], tlc, spec.most, spec.engine)
     except Exception as error:  # As in `_compared`: a bug counts as a difference.
@@ -265,7 +269,7 @@ def summary(results: Sequence[Row]) -> list[str]:
 # ---------------------------------------------------------------- shrinking differences
 
 
-def _shown(spec: Spec, number: int, wrong: Run, tlc: Tlc) -> str:
+def _shown(spec: Spec, number: int, wrong: Run, tlc: Judge) -> str:
     """Returns a small spec that differs in the same way, with both results, as Markdown."""
     until = time.monotonic() + SHRINKING
     kind = _kind(wrong)
@@ -295,7 +299,7 @@ def _shown(spec: Spec, number: int, wrong: Run, tlc: Tlc) -> str:
     )
 
 
-def _differing(text: str, kind: str, tlc: Tlc, spec: Spec) -> tuple[int, Run] | None:
+def _differing(text: str, kind: str, tlc: Judge, spec: Spec) -> tuple[int, Run] | None:
     """Returns the first check of a spec that has a difference of this kind."""
     try:
         program = loaded(text)
@@ -343,7 +347,13 @@ def _parser() -> argparse.ArgumentParser:
         type=float,
         default=TIMEOUT_SECONDS,
         metavar="S",
-        help="timeout of a run of TLC in seconds",
+        help="timeout of a run of the judge in seconds",
+    )
+    parser.add_argument(
+        "--judge",
+        choices=("tlc", "evaluator"),
+        default="tlc",
+        help="who judges the modules: TLC, or Fencepost's own evaluator of TLA+",
     )
     parser.add_argument("--keep", type=Path, metavar="FOLDER", help="cache of TLC's answers")
     parser.add_argument("--failures", type=Path, metavar="FILE", help="save differences in FILE")

@@ -15,10 +15,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 from tests.naive.behaviours import TooLarge, graph_of, violated
 
-from bench.tlc_run import Answer, Broken, TimedOut, Tlc
+from bench.tlc_run import Answer, Broken, TimedOut
 from fencepost.checker import engines
 from fencepost.checker.outcome import Finding, Outcome, Verdict
 from fencepost.checker.request import Limits, Progress, Request, Unsupported
@@ -52,6 +53,14 @@ ASSERTION, ERROR = "assertion: ", "evaluation error: "
 _ITSELF = "CHECK_DEADLOCK TRUE"
 """The setting that makes TLC itself check for deadlock."""
 _REACHABLE = re.compile(r"^\\\* (?=INVARIANT Not\w+$)", re.M)
+
+
+class Judge(Protocol):
+    """TLC, or another program that decides exported modules."""
+
+    def run(self, exported: Export, /) -> Answer:
+        """Returns the answer for a module. Raises `Broken`."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +118,7 @@ class Comparison:
 def compare(
     program: Program,
     check: Check,
-    tlc: Tlc,
+    tlc: Judge,
     most: int,
     engine: str = "interpreter",
     reach: bool = True,
@@ -148,7 +157,7 @@ def compare(
 
 
 def compare_formulas(
-    program: Program, check: Check, tlc: Tlc, most: int, engine: str
+    program: Program, check: Check, tlc: Judge, most: int, engine: str
 ) -> list[Comparison]:
     """Compares each temporal property of a model. TLC does not name a violated property, so each
     violated property has a separate run. All properties that hold share one run; if that run
@@ -232,7 +241,7 @@ class _Pair:
     """A job, and the settings of the searches by both tools."""
 
     job: Job
-    tlc: Tlc
+    tlc: Judge
     most: int
     engine: str
     reach: bool
