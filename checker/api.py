@@ -129,6 +129,7 @@ def check(
     checks: Sequence[str] = (),
     invariants: Sequence[str] = (),
     config: Sequence[str | PathLike[str]] = (),
+    allow_read: Sequence[str | PathLike[str]] = (),
     engine: str | None = None,
     path: Sequence[str | PathLike[str]] = (),
     slow: bool = False,
@@ -157,8 +158,9 @@ def check(
     """Runs the checks of ``spec`` (one file) and compares the results with their expectations.
 
     ``const`` overrides constants with numbers, booleans, or text in the specification language.
-    ``config`` holds the TLC configurations of a TLA+ module; each is a check. ``memory`` is a
-    number of bytes, or text as on the command line. ``session`` is a `SparkSession` or
+    ``config`` holds the TLC configurations of a TLA+ module; each is a check. The module may read
+    files in the folders ``allow_read``. ``memory`` is a number of bytes, or text as on the command
+    line. ``session`` is a `SparkSession` or
     `SparkContext`, which the engine ``spark`` uses unchanged. ``cross_check`` may be a sequence of
     engine names. The other arguments are the options of ``fencepost check``; ``symmetry=False`` is
     the same as ``--no-symmetry``.
@@ -173,6 +175,7 @@ def check(
     values["memory"] = _bytes(memory)
     values["path"] = tuple(Path(folder) for folder in path)
     values["config"] = tuple(Path(file) for file in config)
+    values["allow_read"] = tuple(Path(folder) for folder in allow_read)
     values["spark_conf"] = tuple((spark_conf or {}).items())
     default = () if cross_check else None
     values["cross_check"] = default if isinstance(cross_check, bool) else tuple(cross_check)

@@ -133,6 +133,9 @@ OPTIONS = (
     Option(
         "--config", "config", "settings.configs", "", "FILE", several=True, stored=tuple,
     ),
+    Option(
+        "--allow-read", "allow_read", "settings.readable", "", "DIR", several=True, stored=tuple,
+    ),
     Option("--engine", "engine", "settings.engine", "Engine: local (default), spark, ...", "NAME"),
     Option("--slow", "slow", "slow", "Include slow checks."),
     Option("--strict", "strict", "settings.strict", "Fail on remarks (exit code 4)."),

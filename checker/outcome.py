@@ -91,6 +91,8 @@ def as_given(number: int) -> str:
 
 
 INTERRUPTED = Limit("interrupt")
+POSTCONDITION = "F913"
+"""The code of a postcondition that is not true after a complete search."""
 NO_INITIAL_STATE = "There is no initial state, so every property holds."
 """The note of an outcome whose verdict says nothing about the steps of the model."""
 

@@ -177,6 +177,7 @@ FILES: Mapping[str, click.ParamType[Any]] = {
     "--path": FILE,
     "--dump-smt2": FILE,
     "--config": FILE,
+    "--allow-read": FILE,
 }
 """The options whose values the shell completes as paths."""
 

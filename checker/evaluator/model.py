@@ -7,12 +7,13 @@ places, but no bodies. A state consists of numbers in a table of values.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, cast, overload
 
+from fencepost.checker.evaluator.surroundings import runtime
 from fencepost.spec.core import ir
 from fencepost.spec.core.foreign import Foreign, ForeignValue
 from fencepost.spec.core.ir import BOOL, Fairness, Literal, Model, Property, Site, StateVariable
@@ -22,15 +23,25 @@ from fencepost.spec.records import dataclass
 from fencepost.spec.tla.evaluate.machine import Located
 from fencepost.spec.tla.evaluate.specification import Specification
 from fencepost.spec.tla.evaluate.temporal import Condition, Fair
-from fencepost.spec.tla.values.kinds import Value
+from fencepost.spec.tla.values.kinds import EvaluationError as NoValue
+from fencepost.spec.tla.values.kinds import NotAllowed, Value
 
 EVALUATION = "F911"
 """The code of an evaluation error in a module."""
+_CODES: Mapping[type[NoValue], str] = {NotAllowed: "F912"}
+"""The codes of errors that have their own."""
 
 
-def read(path: Path, config: Path, search: Sequence[Path]) -> TlaModel:
-    """Reads a module with its configuration. Raises `Rejected` with all mistakes."""
-    return TlaModel.of(Specification(path, config, search))
+def read(path: Path, config: Path, search: Sequence[Path], readable: Sequence[Path]) -> TlaModel:
+    """Reads a module with its configuration. The module may read files in the folders ``readable``.
+    Raises `Rejected` with all mistakes.
+    """
+    return TlaModel.of(Specification(path, config, search, runtime(readable)))
+
+
+def site_of(error: Located) -> Site:
+    """Returns the site of an evaluation error."""
+    return Site(_CODES.get(error.cause, EVALUATION), error.span, str(error))
 
 
 class ValueTable(Sequence[str]):
@@ -142,7 +153,7 @@ class TlaModel(Model):
     def site(self, error: Located) -> int:
         """Returns the number of the site of an evaluation error."""
         sites = cast("list[Site]", self.sites)
-        site = Site(EVALUATION, error.span, str(error))
+        site = site_of(error)
         if site not in sites:
             sites.append(site)
         return sites.index(site)

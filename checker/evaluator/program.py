@@ -35,11 +35,13 @@ class ModuleProgram(Program):
     configs: Mapping[str, Path] = field(default_factory=dict[str, Path])
     search: tuple[Path, ...] = ()
 
-    def model(self, check: Check) -> Model:
-        """Builds the model of a check. Raises `Rejected` with all mistakes that are found."""
+    def model(self, check: Check, readable: Sequence[Path] = ()) -> Model:
+        """Builds the model of a check. The module may read files in the folders ``readable``.
+        Raises `Rejected` with all mistakes that are found.
+        """
         with deferred():
             module = import_module("fencepost.checker.evaluator.model")
-        model: Model = module.read(self.path, self.configs[check.name], self.search)
+        model: Model = module.read(self.path, self.configs[check.name], self.search, readable)
         return model
 
 

@@ -11,8 +11,8 @@ from fencepost.spec.semantics.choice_points import EvaluationError
 from fencepost.spec.semantics.stepper import BlockedAction, Choice, Failure, Runner, Successor
 from fencepost.spec.tla.evaluate.machine import Lazy, Located, forced
 from fencepost.spec.tla.evaluate.temporal import Condition
+from fencepost.spec.tla.values.kinds import AssertionFailed, Value
 from fencepost.spec.tla.values.kinds import EvaluationError as NoValue
-from fencepost.spec.tla.values.kinds import Value
 
 
 class TlaRunner(Runner):
@@ -130,4 +130,4 @@ class TlaRunner(Runner):
         return ()
 
     def _failure(self, error: Located) -> Failure:
-        return Failure(self.tla.site(error), error.assertion)
+        return Failure(self.tla.site(error), error.cause is AssertionFailed)

@@ -11,11 +11,12 @@ from functools import partial
 from typing import Any, cast
 
 from fencepost.checker.evaluator.liveness import decided, recorder_for
-from fencepost.checker.evaluator.model import EVALUATION, TlaModel, ValueTable
+from fencepost.checker.evaluator.model import TlaModel, ValueTable, site_of
 from fencepost.checker.evaluator.runner import TlaRunner
-from fencepost.checker.outcome import Fact, Finding, Outcome, Verdict
+from fencepost.checker.outcome import POSTCONDITION, Fact, Finding, Outcome, Verdict
 from fencepost.checker.request import Request, Translation, Unsupported
 from fencepost.checker.search.account import Account, Candidate, without_states
+from fencepost.checker.search.explain import trace_from
 from fencepost.checker.search.interrupts import Interrupts
 from fencepost.checker.search.levels import LevelSearch
 from fencepost.checker.search.limits import Watch
@@ -26,9 +27,11 @@ from fencepost.spec.core.properties import Rank
 from fencepost.spec.core.types import State
 from fencepost.spec.semantics.choice_points import EvaluationError
 from fencepost.spec.semantics.stepper import Failure
+from fencepost.spec.text.problem import listing
 from fencepost.spec.tla.evaluate.machine import Located
 from fencepost.spec.tla.evaluate.specification import Condition, Specification
 from fencepost.spec.tla.modules.scopes import Operator
+from fencepost.spec.tla.standard.rows import record, truth
 from fencepost.spec.tla.values.kinds import TRUE, Value
 from fencepost.spec.tla.values.symmetry import Permutation, permuted
 from fencepost.spec.tla.values.universe import Universe
@@ -66,6 +69,8 @@ ENGINE = Evaluator()
 
 def _searched(request: Request, model: TlaModel) -> Outcome:
     account = Account(request)
+    universe: Universe = model.specification.universe
+    universe.runtime.statistic = partial(_before_search, universe, model.checks_deadlock)
     broken = _assumptions(model, account)
     if broken is not None:
         return broken
@@ -77,17 +82,24 @@ def _searched(request: Request, model: TlaModel) -> Outcome:
     watch = Watch(request, account, Interrupts())
     runner = TlaRunner(model)
     states = TlaStates(watch, runner)
-    specification.universe.runtime.statistic = states.statistic
+    universe.runtime.statistic = states.statistic
     search = LevelSearch(watch, states, runner=lambda: runner)
     recorder = runner.recorder = recorder_for(runner, model, request)
 
     def completed(outcome: Outcome) -> Outcome:
         if recorder is not None:
             outcome = decided(outcome, request, search, recorder)
-        return _completed(outcome, model)
+        return _completed(outcome, runner, states)
 
     outcome = _with_calls(search.run(completed), specification)
     return replace(outcome, notes=(*outcome.notes, *_notes(specification), *specification.notes))
+
+
+def _before_search(universe: Universe, deadlock: bool, name: str) -> Value:
+    """Returns the value of TLCGet for a name that has one before the search."""
+    if name != "config":
+        return None
+    return record(universe, {"mode": "bfs", "worker": 1, "deadlock": truth(deadlock)})
 
 
 def _with_calls(outcome: Outcome, specification: Specification) -> Outcome:
@@ -113,6 +125,9 @@ def _below(label: Operator, parts: Mapping[Operator, set[Operator]]) -> set[Oper
 def _notes(specification: Specification) -> Iterator[str]:
     """Yields the remarks about traces and merged states."""
     view, alias = specification.view, specification.alias
+    files = [*specification.universe.runtime.files]
+    if files:
+        yield Fact(f"The module read {listing(files, 'and')}.")
     if alias is not None:
         yield Fact(f"The ALIAS {alias.name} is not applied: traces show the variables.")
     if view is not None:
@@ -124,8 +139,9 @@ def _notes(specification: Specification) -> Iterator[str]:
         )
 
 
-def _completed(outcome: Outcome, model: TlaModel) -> Outcome:
+def _completed(outcome: Outcome, runner: TlaRunner, states: TlaStates) -> Outcome:
     """Returns the outcome of a search, after the postcondition if the search was complete."""
+    model = runner.tla
     condition = model.specification.postcondition
     if condition is None or outcome.verdict is not Verdict.OK:
         return outcome
@@ -133,11 +149,16 @@ def _completed(outcome: Outcome, model: TlaModel) -> Outcome:
     try:
         if model.specification.value(condition, [None] * len(model.variables)) is TRUE:
             return outcome
-        site = Site(EVALUATION, condition.span, f"the postcondition {condition.name} is not true")
+        site = Site(POSTCONDITION, condition.span, f"{condition.name} is not true")
+        path = states.deepest()
+        trace = trace_from(runner, path) if path else None
     except Located as error:
-        verdict, site = Verdict.ERROR, Site(EVALUATION, error.span, str(error))
-    finding = Finding(verdict, None, depth, None, site=site)
-    return replace(outcome, verdict=verdict, findings=(finding,))
+        verdict, site, trace = Verdict.ERROR, site_of(error), None
+    finding = Finding(verdict, None, depth, trace, site=site)
+    notes = outcome.notes
+    if trace is not None:
+        notes = (*notes, Fact("The trace leads to the first state of the last level."))
+    return replace(outcome, verdict=verdict, findings=(finding,), notes=notes)
 
 
 def _assumptions(model: TlaModel, account: Account) -> Outcome | None:
@@ -148,8 +169,7 @@ def _assumptions(model: TlaModel, account: Account) -> Outcome | None:
             if not model.specification.holds(assumption, [None] * len(model.variables)):
                 findings.append(Finding(Verdict.ASSUMPTION, None, 0, None, failing=assumption.span))
         except Located as error:
-            site = Site(EVALUATION, error.span, str(error))
-            findings.append(Finding(Verdict.ERROR, None, 0, None, site=site))
+            findings.append(Finding(Verdict.ERROR, None, 0, None, site=site_of(error)))
     if not findings:
         return None
     outcome = without_states(model, findings[0].verdict, account.elapsed)
@@ -161,6 +181,8 @@ class TlaStates(ValueStates):
 
     def __init__(self, watch: Watch, runner: TlaRunner) -> None:
         self.identity = Identity(runner.tla)
+        self._last: State | None = None
+        self.universe, self.deadlock = self.identity.universe, runner.tla.checks_deadlock
         super().__init__(watch, runner, None, self._new_visitor)
 
     def _new_visitor(self, *arguments: Any, **named: Any) -> TlaVisitor:
@@ -168,6 +190,19 @@ class TlaStates(ValueStates):
 
     def ordered(self, states: list[State]) -> list[State]:
         return states
+
+    def expand(self) -> None:
+        self._last = self._visitor.fresh[0]
+        super().expand()
+
+    def deepest(self) -> list[State]:
+        """Returns the path to the first state of the last level, or an empty list."""
+        path: list[State] = []
+        state = self._last
+        while state is not None:
+            path.append(state)
+            state = self._parents[state]
+        return path[::-1]
 
     def statistic(self, name: str) -> Value:
         """Returns the value of TLCGet for a name."""
@@ -186,8 +221,11 @@ class TlaStates(ValueStates):
                 return extent.states - extent.expanded
             case "duration":
                 return int(self._watch.account.elapsed)
+            case "stats":
+                names = ("diameter", "distinct", "duration", "generated", "queue")
+                return record(self.universe, {name: self.statistic(name) for name in names})
             case _:
-                return None
+                return _before_search(self.universe, self.deadlock, name)
 
 
 class Identity:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence, Set
 
 from fencepost.checker.estimate import estimated
-from fencepost.checker.outcome import Fact, Outcome, Verdict
+from fencepost.checker.outcome import POSTCONDITION, Fact, Outcome, Verdict
 from fencepost.checker.report.growth import grows_with
 from fencepost.checker.run.job import Job
 from fencepost.checker.run.judge import CheckResult, Exit, counts_compared, open_beyond_constraints
@@ -244,6 +244,9 @@ def searched_whole(result: CheckResult) -> bool:
     if outcome.search_cut is not None:
         return False
     if outcome.verdict in (Verdict.OK, Verdict.UNREACHED, Verdict.INCONCLUSIVE):
+        return True
+    site = outcome.findings[0].site if outcome.findings else None
+    if site is not None and site.code == POSTCONDITION:
         return True
     number = outcome.findings[0].property if outcome.findings else None
     if number is not None and result.job.model.properties[number].kind.of_behaviours:

@@ -101,7 +101,7 @@ def prepare(
     _refuse_language(program, engine, settings)
     wanted: Check | None = None
     if isinstance(program, modules.ModuleProgram):
-        model, scenario, name = program.model(check), None, None
+        model, scenario, name = program.model(check, settings.readable), None, None
         names = [prop.name for prop in model.properties if prop.kind.selectable]
         check = replace(check, properties=tuple(names))
         parts = any(check.property == name.partition("!")[0] for name in names)

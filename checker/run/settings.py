@@ -46,6 +46,8 @@ class Settings:
     """Whether a check fails because of a remark that deserves attention."""
     configs: tuple[Path, ...] = ()
     """The configurations of a TLA+ module. If there are none, it is the file with its name."""
+    readable: tuple[Path, ...] = ()
+    """The folders that a TLA+ module may read files in."""
 
     @property
     def given(self) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import assert_never
 
-from fencepost.checker.outcome import Finding, Step, Trace, Verdict
+from fencepost.checker.outcome import POSTCONDITION, Finding, Step, Trace, Verdict
 from fencepost.checker.run.words import fitting, plural
 from fencepost.checker.trace.document import for_ever
 from fencepost.checker.trace.excerpts import place, quoted
@@ -31,6 +31,8 @@ def headline(model: Model, finding: Finding, prop: Property | None) -> str:
             why = "no `terminal` holds" if declared else "the spec declares no `terminal`"
             return f"deadlock{after}: no action can be taken, and {why}"
         case Verdict.ASSERTION:
+            if finding.site is not None and finding.site.code == POSTCONDITION:
+                return "after the search, the postcondition is not true"
             return f"an assertion fails in step {steps}" if steps else "an assertion fails"
         case Verdict.ERROR:
             return f"evaluation error{after if not steps else f' in step {steps}'}"

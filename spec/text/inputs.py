@@ -31,6 +31,7 @@ class Kind(Enum):
     SPEC = ("spec", 4 * MIB, True)
     TRACE = ("trace", 64 * MIB, True)
     REPORT = ("report", 256 * MIB, True)
+    DATA = ("data", 64 * MIB, False)
     SETTINGS = ("settings", MIB, True)
     RECORDING = ("recording", 4 * TIB, True)
     SEGMENT = ("segment", 2 * GIB, True)

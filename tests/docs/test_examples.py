@@ -222,7 +222,12 @@ def test_program(block: Block, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("block", SESSIONS, ids=str)
-def test_session(block: Block, tmp_path: Path, request: pytest.FixtureRequest) -> None:
+def test_session(
+    block: Block,
+    tmp_path: Path,
+    request: pytest.FixtureRequest,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     set_up(block, tmp_path)
     shown: list[str] = []
     status = 0
@@ -231,6 +236,8 @@ def test_session(block: Block, tmp_path: Path, request: pytest.FixtureRequest) -
         if words == ["echo", "$?"]:
             shown.append(f"$ {line}\n{status}\n")
             continue
+        while re.fullmatch(r"[A-Z]+=.*", words[0]):
+            monkeypatch.setenv(*words.pop(0).split("=", 1))
         assert Path(words[0]).name == "fencepost", f"{block}: only fencepost is run, not {line}"
         status, printed = run(words[1:], tmp_path)
         shown.append(f"$ {line}\n{printed}")

@@ -27,12 +27,14 @@ EFFECT: Final = frozenset({-2})
 
 
 class Located(EvaluationError):
-    """An evaluation error with the expression that failed."""
+    """An evaluation error with the expression that failed. ``cause`` is the class of the error."""
 
-    def __init__(self, message: str, span: Span, assertion: bool = False) -> None:
+    def __init__(
+        self, message: str, span: Span, cause: type[EvaluationError] = EvaluationError
+    ) -> None:
         super().__init__(message)
         self.span = span
-        self.assertion = assertion
+        self.cause = cause
 
 
 class Undone(Exception):
@@ -274,7 +276,7 @@ def located(error: EvaluationError, span: Span) -> Located:
     """Returns an error with its place. The innermost place stays."""
     if isinstance(error, Located):
         return error
-    return Located(str(error), span, type(error).__name__ == "AssertionFailed")
+    return Located(str(error), span, type(error))
 
 
 def mistake(code: str, span: Span, message: str, *notes: str) -> Rejected:

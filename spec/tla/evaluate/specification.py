@@ -47,6 +47,7 @@ from fencepost.spec.tla.syntax.config import (
 )
 from fencepost.spec.tla.syntax.tree import Apply, Expr
 from fencepost.spec.tla.values.kinds import FALSE, TRUE, EvaluationError, Value
+from fencepost.spec.tla.values.runtime import Runtime
 from fencepost.spec.tla.values.symmetry import Permutation, group
 from fencepost.spec.tla.values.universe import Universe
 
@@ -57,7 +58,13 @@ class Specification:
     Raises `Rejected` with all mistakes that are found.
     """
 
-    def __init__(self, path: Path, config: Path, search: Sequence[Path] = ()) -> None:
+    def __init__(
+        self,
+        path: Path,
+        config: Path,
+        search: Sequence[Path] = (),
+        runtime: Runtime | None = None,
+    ) -> None:
         self.path = path
         self.config: Config = parse_config(library.read(config))
         loader = Loader(path, search)
@@ -71,7 +78,7 @@ class Specification:
         ]
         for index, variable in enumerate(self.variables):
             variable.index = index
-        self.universe = Universe()
+        self.universe = Universe(runtime)
         self.notes: list[str] = []
         """Remarks about the configuration, for the report."""
         self._rank_names()

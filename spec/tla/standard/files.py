@@ -5,10 +5,11 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from html import escape
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
-from fencepost.spec.tla.standard.rows import Call, integer, new_string, string
+from fencepost.spec.tla.standard.rows import Call, integer, new_string, record, string
 from fencepost.spec.tla.values.kinds import (
     FALSE,
     TRUE,
@@ -16,56 +17,95 @@ from fencepost.spec.tla.values.kinds import (
     EvaluationError,
     Function,
     ModelValue,
+    NotAllowed,
     Value,
 )
 from fencepost.spec.tla.values.universe import Universe
 
+MAX_JSON_DEPTH: Final = 100
+"""Maximum nesting of JSON."""
+_BRACKET = re.compile(r'"(?:[^"\\]|\\.)*"|[\[{\]}]', re.DOTALL)
+
 
 def _text(universe: Universe, name: str, path: Value) -> str:
     file = string(universe, name, path)
-    if universe.runtime.read is None:
-        raise EvaluationError(f"{name} may read {file} only if --allow-read names its folder.")
     try:
-        return universe.runtime.read(file)
+        text = universe.runtime.read(file)
     except (OSError, ValueError) as problem:
-        raise EvaluationError(f"{name} cannot read {file}: {problem}.") from None
+        reason = problem.strerror if isinstance(problem, OSError) else None
+        raise EvaluationError(f"{name} cannot read {file}: {reason or problem}.") from None
+    if text is None:
+        raise NotAllowed(f"{name} may read {file} only if --allow-read names its folder.")
+    universe.runtime.files[file] = None
+    return text
 
 
-def _value(universe: Universe, name: str, data: Any) -> Value:
-    """Returns JSON as a value: arrays are sequences and objects are records."""
+def _value(universe: Universe, data: Any) -> Value:
+    """Returns JSON as a value: arrays are sequences and objects are records. What TLA+ does not
+    have is a model value, which equals nothing else: null, and a number with decimals.
+    """
     match data:
+        case None:
+            return universe.model_value("null")
         case bool():
             return TRUE if data else FALSE
-        case int():
-            return data
         case str():
             return new_string(universe, data)
         case list():
-            return tuple(_value(universe, name, item) for item in data)
+            return tuple(_value(universe, item) for item in data)
         case dict():
-            fields = {new_string(universe, key): item for key, item in data.items()}
-            domain = universe.domain_of(frozenset(fields))
-            return domain.function(
-                [_value(universe, name, fields[str(key)]) for key in domain.elements]
-            )
+            return record(universe, {key: _value(universe, item) for key, item in data.items()})
         case _:
-            raise EvaluationError(f"{name} reads {json.dumps(data)}, which is not a TLA+ value.")
+            return data
 
 
-def _parsed(universe: Universe, name: str, text: str) -> Value:
+def _parsed(universe: Universe, name: str, text: str, file: Value, line: int = 1) -> Value:
+    """Returns the value of a text of JSON, which begins in a line of a file."""
+
+    def refuse(constant: str) -> NoReturn:
+        raise ValueError(f"{constant} is not a number of JSON")
+
+    def decimal(digits: str) -> Value:
+        number = float(digits)
+        return int(number) if number.is_integer() else universe.model_value(digits)
+
     try:
-        return _value(universe, name, json.loads(text))
-    except (ValueError, RecursionError) as problem:
-        raise EvaluationError(f"{name} reads a text that is not JSON: {problem}.") from None
+        if _nesting(text) > MAX_JSON_DEPTH:
+            raise ValueError(f"it is nested more than {MAX_JSON_DEPTH} deep")
+        return _value(universe, json.loads(text, parse_float=decimal, parse_constant=refuse))
+    except ValueError as problem:
+        where, reason = f"line {line}", str(problem)
+        if isinstance(problem, json.JSONDecodeError):
+            where, reason = f"line {line + problem.lineno - 1}", problem.msg.lower()
+            where += f", column {problem.colno}"
+        message = f"{name} cannot read {file} as JSON, {where}: {reason}."
+        raise EvaluationError(message) from None
+
+
+def _nesting(text: str) -> int:
+    """Returns the nesting of JSON, or 0 if it cannot be too deep."""
+    if text.count("[") + text.count("{") <= MAX_JSON_DEPTH:
+        return 0
+    depth = deepest = 0
+    for match in _BRACKET.finditer(text):
+        depth += {"[": 1, "{": 1, "]": -1, "}": -1}.get(match[0], 0)
+        deepest = max(deepest, depth)
+    return deepest
 
 
 def _deserialize(universe: Universe, path: Value) -> Value:
-    return _parsed(universe, "JsonDeserialize", _text(universe, "JsonDeserialize", path))
+    name = "JsonDeserialize"
+    return _parsed(universe, name, _text(universe, name, path), path)
 
 
 def _deserialize_lines(universe: Universe, path: Value) -> Value:
-    lines = _text(universe, "ndJsonDeserialize", path).splitlines()
-    return tuple(_parsed(universe, "ndJsonDeserialize", line) for line in lines if line.strip())
+    name = "ndJsonDeserialize"
+    lines = re.split(r"\r\n|\n|\r", _text(universe, name, path))
+    return tuple(
+        _parsed(universe, name, line, path, number)
+        for number, line in enumerate(lines, 1)
+        if line.strip()
+    )
 
 
 def _data(universe: Universe, value: Value) -> Any:
@@ -95,8 +135,9 @@ def _to_json(universe: Universe, value: Value) -> str:
 
 def _environment(universe: Universe) -> Value:
     if universe.runtime.environment is None:
-        raise EvaluationError("IOEnv may be read only with --allow-read.")
-    return _value(universe, "IOEnv", dict(universe.runtime.environment))
+        raise NotAllowed("IOEnv may be read only with --allow-read.")
+    universe.environment = _value(universe, dict(universe.runtime.environment))
+    return universe.environment
 
 
 def _number(universe: Universe, text: Value) -> int:
@@ -108,7 +149,7 @@ def _number(universe: Universe, text: Value) -> int:
 
 def _refused(name: str, reason: str) -> Call:
     def call(universe: Universe, *arguments: Value) -> Value:
-        raise EvaluationError(f"{name} is refused: a module may not {reason}.")
+        raise NotAllowed(f"{name} is refused: a module may not {reason}.")
 
     return call
 
@@ -151,7 +192,7 @@ def _ring_node(
 ) -> Value:
     angle = 2 * math.pi * integer(universe, "NodeOfRingNetwork", node) / count
     position = {"x": int(x + radius * math.cos(angle)), "y": int(y + radius * math.sin(angle))}
-    return _value(universe, "NodeOfRingNetwork", position)
+    return record(universe, position)
 
 
 JSON: Final[dict[str, tuple[int, Call]]] = {

@@ -65,6 +65,12 @@ def new_string(universe: Universe, text: str) -> str:
     return text
 
 
+def record(universe: Universe, fields: Mapping[str, Value]) -> Value:
+    """Returns a record of TLA+."""
+    domain = universe.domain_of(frozenset(new_string(universe, name) for name in fields))
+    return domain.function([fields[name] for name in domain.elements])
+
+
 def sequence(universe: Universe, name: str, value: Value) -> tuple[Any, ...]:
     """Returns an argument that must be a sequence."""
     if isinstance(value, LazyFunction):

@@ -15,16 +15,18 @@ from fencepost.spec.tla.standard.rows import (
     truth,
 )
 from fencepost.spec.tla.standard.sequences import sort_sequence
-from fencepost.spec.tla.values.kinds import FALSE, TRUE, EvaluationError, Value
+from fencepost.spec.tla.values.kinds import (
+    FALSE,
+    TRUE,
+    AssertionFailed,
+    EvaluationError,
+    Value,
+)
 from fencepost.spec.tla.values.lazy_sets import ANY
 from fencepost.spec.tla.values.universe import Universe
 
 MAX_PERMUTED: Final = 9
 """Size of the largest set that `Permutations` permutes."""
-
-
-class AssertionFailed(EvaluationError):
-    """A call of Assert whose condition is false."""
 
 
 def _assert(universe: Universe, condition: Value, message: Value) -> Value:
@@ -65,8 +67,9 @@ def _get(universe: Universe, key: Value) -> Value:
 
 
 def _set(universe: Universe, key: Value, value: Value) -> Value:
-    if type(key) is not str:
-        universe.runtime.registers[integer(universe, "TLCSet", key)] = universe.normalise(value)
+    if type(key) is str:
+        raise universe.error("TLCSet is not supported for {}, only for numbers", key)
+    universe.runtime.registers[integer(universe, "TLCSet", key)] = universe.normalise(value)
     return TRUE
 
 

@@ -21,6 +21,14 @@ class NotInDomain(EvaluationError):
     """A function is applied outside its domain."""
 
 
+class AssertionFailed(EvaluationError):
+    """A call of Assert whose condition is false."""
+
+
+class NotAllowed(EvaluationError):
+    """A module uses a file, the environment or a process without permission."""
+
+
 class Boolean:
     """TRUE or FALSE. There are two objects, which are compared with ``is``."""
 

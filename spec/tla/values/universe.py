@@ -53,6 +53,8 @@ class Universe(Operations):
     def __init__(self, runtime: Runtime | None = None) -> None:
         self.runtime = runtime or Runtime()
         self.names: dict[str, int] = {}
+        self.environment: Value = None
+        """The value of IOEnv, if it was read."""
         self._models: dict[str, ModelValue] = {}
         self._ordered: dict[Value, tuple[Value, ...]] = {}
         self._key_lists: dict[Value, list[Any]] = {}
@@ -506,12 +508,10 @@ class Universe(Operations):
             raise self.error("The sequence {} is applied to {}", function, argument)
         if kind is Function:
             self.contains(function[0].values, argument)
-        raise self.error(
-            "The function {} is applied to {}, which is not in its domain",
-            function,
-            argument,
-            kind=NotInDomain,
-        )
+        text = "The function {} is applied to {}, which is not in its domain"
+        if kind is Function and function[0].is_record and type(argument) is str:
+            text = "The record {} has no field {}"
+        raise self.error(text, function, argument, kind=NotInDomain)
 
     def domain(self, function: Value) -> Value:
         """Returns ``DOMAIN function``."""
@@ -594,6 +594,9 @@ class Universe(Operations):
 
     def _shown(self, value: Value) -> str:
         """Returns the text of a value for a message, shortened."""
+        if self.environment is not None and value == self.environment:
+            # Its values may be secrets.
+            return "IOEnv (the environment)"
         try:
             text = show(self, value)
         except EvaluationError:

@@ -140,7 +140,7 @@ def test_runtime() -> None:
         '<<[k |-> "1", v |-> "2"], [k |-> "3", v |-> "4"]>>'
     )
     assert universe.show(run("IOEnv")) == '[HOME |-> "h"]'
-    with pytest.raises(EvaluationError, match="not JSON"):
+    with pytest.raises(EvaluationError, match="as JSON, line"):
         run("JsonDeserialize", "bad")
     assert run("RandomSubset", 2, U.interval(1, 9)) <= U.interval(1, 9)
 

@@ -190,7 +190,7 @@ REFUSED: dict[str, tuple[Callable[[], object], str]] = {
     "difference": (lambda: U.difference(s(1), s("a")), "compare"),
     "union of a number": (lambda: U.union(s(1), 1), "must be a set, not 1"),
     "index": (lambda: U.apply((1, 2), 3), "applied to 3"),
-    "field": (lambda: U.apply(record(a=1), "c"), 'applied to "c"'),
+    "field": (lambda: U.apply(record(a=1), "c"), 'no field "c"'),
     "application of a number": (lambda: U.apply(1, 1), "non-function 1"),
     "argument outside Nat": (lambda: U.apply(SUCCESSOR, -1), "applied to -1"),
     "domain": (lambda: U.domain(s()), "domain of the non-function {}"),
