@@ -20,7 +20,7 @@ from fencepost.spec.core.ir import BOOL, Fairness, Literal, Model, Property, Sit
 from fencepost.spec.core.properties import PropertyKind
 from fencepost.spec.core.types import State
 from fencepost.spec.records import dataclass
-from fencepost.spec.tla.evaluate.machine import Located
+from fencepost.spec.tla.evaluate.machine import EFFECT, Located
 from fencepost.spec.tla.evaluate.specification import Specification
 from fencepost.spec.tla.evaluate.temporal import Condition, Fair
 from fencepost.spec.tla.values.kinds import EvaluationError as NoValue
@@ -161,7 +161,15 @@ class TlaModel(Model):
     def values(self, state: State) -> list[Value]:
         """Returns the values of the variables in a state."""
         values = self.table.values
-        return [values[number] for number in state]
+        return [values[number] for number in state[: len(self.variables)]]
+
+    @property
+    def has_levels(self) -> bool:
+        """Whether the view depends on more than the variables, for example on TLCGet("level"). A
+        state ends with its level then: the view may tell it from itself at another level.
+        """
+        view = self.specification.view
+        return view is not None and not EFFECT.isdisjoint(view.code.free)
 
 
 def _properties(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, cast
 
 from fencepost.checker.evaluator.model import TlaModel
 from fencepost.spec.core.types import State
@@ -25,6 +25,7 @@ class TlaRunner(Runner):
         self.marked = []
         self.refused = {}
         self.weight = 1
+        self.has_levels = model.has_levels
         self.recorder: Any = None
         """The `liveness.Recorder` of a search for properties of behaviours."""
 
@@ -53,8 +54,9 @@ class TlaRunner(Runner):
         steps, error = self.specification.states_after(before)
         number: Callable[[Value], int] = self.tla.table.number
         machine = self.specification.machine
+        level = (0 if state is None else cast("int", state[-1]) + 1,) if self.has_levels else ()
         for action, frame, values in steps:
-            after = tuple(map(number, values))
+            after = (*map(number, values), *level)
             if before is None:
                 yield Successor(None, (), after, None)
                 continue

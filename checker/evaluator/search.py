@@ -13,7 +13,7 @@ from typing import Any, cast
 from fencepost.checker.evaluator.liveness import decided, recorder_for
 from fencepost.checker.evaluator.model import TlaModel, ValueTable, site_of
 from fencepost.checker.evaluator.runner import TlaRunner
-from fencepost.checker.outcome import POSTCONDITION, Fact, Finding, Outcome, Verdict
+from fencepost.checker.outcome import POSTCONDITION, Fact, Finding, Outcome, Trace, Verdict
 from fencepost.checker.request import Request, Translation, Unsupported
 from fencepost.checker.search.account import Account, Candidate, without_states
 from fencepost.checker.search.explain import trace_from
@@ -92,6 +92,8 @@ def _searched(request: Request, model: TlaModel) -> Outcome:
         return _completed(outcome, runner, states)
 
     outcome = _with_calls(search.run(completed), specification)
+    if model.has_levels:
+        outcome = _without_levels(outcome, len(model.variables))
     return replace(outcome, notes=(*outcome.notes, *_notes(specification), *specification.notes))
 
 
@@ -100,6 +102,19 @@ def _before_search(universe: Universe, deadlock: bool, name: str) -> Value:
     if name != "config":
         return None
     return record(universe, {"mode": "bfs", "worker": 1, "deadlock": truth(deadlock)})
+
+
+def _without_levels(outcome: Outcome, count: int) -> Outcome:
+    """Returns an outcome whose traces have states of ``count`` variables only."""
+
+    def cut(trace: Trace | None) -> Trace | None:
+        if trace is None:
+            return None
+        steps = [replace(s, state=s.state and s.state[:count]) for s in trace.steps]
+        return replace(trace, steps=tuple(steps))
+
+    findings = tuple(replace(found, trace=cut(found.trace)) for found in outcome.findings)
+    return replace(outcome, findings=findings)
 
 
 def _with_calls(outcome: Outcome, specification: Specification) -> Outcome:
@@ -257,12 +272,12 @@ class Identity:
 
     def _image(self, state: State, permutation: Permutation, numbers: dict[int, int]) -> State:
         table: ValueTable = self.model.table
-        members = cast("tuple[int, ...]", state)
+        members = cast("tuple[int, ...]", state[: len(self.model.variables)])
         for number in members:
             if number not in numbers:
                 value = permuted(self.universe, table.values[number], permutation)
                 numbers[number] = table.number(value)
-        return tuple([numbers[number] for number in members])
+        return (*[numbers[number] for number in members], *state[len(members) :])
 
 
 class TlaVisitor(Visitor):

@@ -1,14 +1,16 @@
 # pyright: basic
-"""Paths in graphs, for Graphs, UndirectedGraphs and Relation.
+"""Paths in graphs, for Graphs, UndirectedGraphs and Relation, and orders of logs, for VectorClocks.
 
 The operators take a set of pairs, so that a module may define its edges in any form.
 """
 
 from __future__ import annotations
 
+from heapq import heapify, heappop, heappush
+from operator import le
 from typing import Final
 
-from fencepost.spec.tla.standard.rows import Call, sequence
+from fencepost.spec.tla.standard.rows import Call, Operator, integer, sequence
 from fencepost.spec.tla.values.kinds import Value
 from fencepost.spec.tla.values.universe import Universe
 
@@ -48,6 +50,37 @@ def _simple_paths(universe: Universe, nodes: Value, pairs: Value) -> Value:
     return frozenset(paths)
 
 
+def _causal_order(universe: Universe, log: Value, clock: Operator) -> Value:
+    """Returns the lines of a log such that no line comes before one that its vector clock follows.
+    Otherwise they keep their order.
+    """
+    lines = sequence(universe, "CausalOrder", log)
+    clocks = [universe.pairs(clock(line)) for line in lines]
+    keys = {key: None for counts in clocks for key in counts}
+    vectors = [
+        [integer(universe, "CausalOrder", counts.get(key, 0)) for key in keys] for counts in clocks
+    ]
+    after: list[list[int]] = [[] for _ in lines]
+    waiting_for = [0] * len(lines)
+    for first, left in enumerate(vectors):
+        for second, right in enumerate(vectors):
+            if left != right and all(map(le, left, right)):
+                after[first].append(second)
+                waiting_for[second] += 1
+    ready = [index for index, count in enumerate(waiting_for) if not count]
+    heapify(ready)
+    ordered: list[Value] = []
+    while ready:
+        index = heappop(ready)
+        ordered.append(lines[index])
+        for later in after[index]:
+            waiting_for[later] -= 1
+            if not waiting_for[later]:
+                heappush(ready, later)
+    return tuple(ordered)
+
+
+VECTOR_CLOCKS: Final[dict[str, tuple[int, Call]]] = {"InCausalOrder": (2, _causal_order)}
 GRAPHS: Final[dict[str, tuple[int, Call]]] = {
     "ReachableFrom": (2, _reachable),
     "PathsWithoutRepetition": (2, _simple_paths),

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from fencepost.spec.tla.standard import collections, files, numbers, sequences, tlc
-from fencepost.spec.tla.standard.graphs import GRAPHS
+from fencepost.spec.tla.standard.graphs import GRAPHS, VECTOR_CLOCKS
 from fencepost.spec.tla.standard.rows import StandardModule
 
 FOLDER: Final = Path(__file__).parent / "modules"
@@ -50,6 +50,7 @@ STANDARD: Final[Mapping[str, StandardModule]] = {
     "_SequencesExt": StandardModule((), sequences.SEQUENCES_EXT),
     "_BagsExt": StandardModule((), collections.BAGS_EXT),
     "_Graphs": StandardModule((), GRAPHS),
+    "_VectorClocks": StandardModule((), VECTOR_CLOCKS),
     "_SVG": StandardModule((), files.SVG),
 }
 """The modules with operators in Python, by name."""

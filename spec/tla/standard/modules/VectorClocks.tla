@@ -1,6 +1,6 @@
 ---- MODULE VectorClocks ----
 EXTENDS Naturals, Sequences, Functions
-LOCAL INSTANCE SequencesExt
+LOCAL INSTANCE _VectorClocks
 
 LOCAL At(c, x) == IF x \in DOMAIN c THEN c[x] ELSE 0
 LOCAL IsBefore(c, d) ==
@@ -14,12 +14,5 @@ IsCausalOrder(log, clock(_)) ==
   \A i \in 1 .. Len(log) : \A j \in 1 .. i - 1 :
     \/ IsBefore(clock(log[j]), clock(log[i]))
     \/ IsConcurrent(clock(log[j]), clock(log[i]))
-CausalOrder(log, clock(_), node(_), domain(_)) ==
-  LET RECURSIVE Ordered(_, _)
-      Ordered(done, rest) ==
-        IF rest = <<>> THEN done
-        ELSE LET i == CHOOSE i \in DOMAIN rest :
-                        \A j \in DOMAIN rest : ~IsBefore(clock(rest[j]), clock(rest[i]))
-             IN Ordered(Append(done, rest[i]), RemoveAt(rest, i))
-  IN Ordered(<<>>, log)
+CausalOrder(log, clock(_), node(_), domain(_)) == InCausalOrder(log, clock)
 ====
