@@ -219,12 +219,14 @@ EXITS = {
     BEHAVIOUR: 13, DEADLOCK: 11, ASSUMPTION: 10, ASSUMPTION_ERROR: 10, CONSTANT_INVARIANT: 151,
 }  # fmt: skip
 EVALUATION_EXITS = (14, 75, 76, 255)
-EVALUATION = {1000, 2102, 2111, 2113, ASSERT, *range(2157, 2159), *range(2164, 2166),
+EVALUATION = {1000, 2102, 2109, 2111, 2113, ASSERT, *range(2157, 2159), *range(2164, 2166),
               *range(2169, 2171), *range(2176, 2185), 2246, 2247, 2248, 2266, 2283}  # fmt: skip
 """The numbers of TLC's messages about expressions without a value."""
-UNSOUND = re.compile(
+CRASH = re.compile(
     r"StackOverflowError|OutOfMemoryError|NullPointer|ClassCast|out of bounds for length"
-    r"|Attempted to check equality|Attempted to compare"
+)
+UNSOUND = re.compile(
+    rf"{CRASH.pattern}|Attempted to check equality|Attempted to compare"
     r"|is not completely specified"
 )
 """Errors that no exported module may cause: TLC crashes, or it compares values of different
@@ -266,9 +268,9 @@ def messages(output: str) -> list[Message]:
     return whole
 
 
-def answer(output: str, code: int) -> Answer:
+def answer(output: str, code: int, unsound: re.Pattern[str] = UNSOUND) -> Answer:
     """Derives the result from an output and an exit code. Raises `Broken` if the result is not
-    certain.
+    certain, or if TLC reports an error that matches ``unsound``.
     """
     printed = messages(output)
     if any(message.severity == BUG for message in printed):
@@ -321,8 +323,8 @@ def answer(output: str, code: int) -> Answer:
             pass
     if first.code not in EVALUATION or code not in EVALUATION_EXITS or COMPUTING not in kinds:
         raise Broken(f"exit code {code} after message {first.code}:\n{_end(output)}")
-    if unsound := UNSOUND.search(output):
-        raise Broken(f"{unsound[0]}:\n{_end(text)}")
+    if wrong_error := unsound.search(output):
+        raise Broken(f"{wrong_error[0]}:\n{_end(text)}")
     asserted = re.search(r'second argument was:\n(?:<<\s*)?"([^"]*)"', text)
     return Answer(
         "error", distinct, generated, depth, length, "", text, asserted and asserted[1]

@@ -11,7 +11,7 @@ from bench.code_lines import lines
 from tests.support.paths import ROOT
 
 ROWS: dict[str, int] = {
-    "bench": 6_200,
+    "bench": 6_400,
     "bench/engine_mutants": 900,
     "checker": 1_900,
     "checker/cli": 3_550,
@@ -52,7 +52,7 @@ ROWS: dict[str, int] = {
     "tests/spark": 1_250,
     "tests/spec": 4_700,
     "tests/strategies": 3_550,
-    "tests/support": 6_700,
+    "tests/support": 7_000,
 }  # fmt: skip
 """The largest allowed number of code lines in the Python files of a folder and its subfolders."""
 

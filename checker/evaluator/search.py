@@ -68,7 +68,7 @@ ENGINE = Evaluator()
 
 
 def _searched(request: Request, model: TlaModel) -> Outcome:
-    account = Account(request)
+    account = FirstProblem(request)
     universe: Universe = model.specification.universe
     universe.runtime.statistic = partial(_before_search, universe, model.checks_deadlock)
     broken = _assumptions(model, account)
@@ -189,6 +189,16 @@ def _assumptions(model: TlaModel, account: Account) -> Outcome | None:
         return None
     outcome = without_states(model, findings[0].verdict, account.elapsed)
     return replace(outcome, findings=tuple(findings))
+
+
+class FirstProblem(Account):
+    """The account of a search that visits states in TLC's order. As in TLC, the first problem is
+    reported.
+    """
+
+    def offer(self, problem: Candidate) -> None:
+        if self.keep_going or not self.candidates:
+            super().offer(problem)
 
 
 class TlaStates(ValueStates):

@@ -7,6 +7,8 @@ another kind, so that errors are compared as well.
 from __future__ import annotations
 
 import re
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
 from random import Random
 
 EXTENDED = "Integers, Sequences, FiniteSets, TLC, Bags"
@@ -17,7 +19,7 @@ MIXED = 0.04
 """Probability that an operand has another kind."""
 MAX_DEPTH = 3
 
-_FORMS: dict[str, tuple[str, ...]] = {
+FORMS: dict[str, tuple[str, ...]] = {
     "int": (
         "$int + $int", "$int - $int", "$int * $int", "$int \\div $int", "$int % $int",
         "-$int", "2 ^ ($int % 5)", "Cardinality($anyset)", "Len($tuple)", "$tuple[$int]",
@@ -75,7 +77,7 @@ _FORMS: dict[str, tuple[str, ...]] = {
     "bag": ("SetToBag($strings)", "($bag (+) $bag)", "($bag (-) $bag)", "EmptyBag",
             "($string :> $int)"),
 }  # fmt: skip
-_LEAVES: dict[str, tuple[str, ...]] = {
+LEAVES: dict[str, tuple[str, ...]] = {
     "int": ("0", "1", "2", "3", "-1", "5"),
     "bool": ("TRUE", "FALSE", "1 < 2"),
     "string": ('"zsa"', '"zsb"', '"zsc"'),
@@ -92,7 +94,7 @@ _LEAVES: dict[str, tuple[str, ...]] = {
 
 def expressions(seed: int, count: int) -> list[str]:
     """Returns random expressions."""
-    drawing = _Drawing(Random(seed))
+    drawing = Drawing(Random(seed), FORMS, LEAVES)
     return [drawing.expression(drawing.random.choice(KINDS), MAX_DEPTH) for _ in range(count)]
 
 
@@ -104,17 +106,41 @@ def module(name: str, texts: list[str]) -> str:
     )
 
 
-class _Drawing:
-    """Draws expressions whose local names are all different."""
+class Drawing:
+    """Draws expressions whose local names are all different. ``own`` are the names of each kind
+    that the place has.
+    """
 
-    def __init__(self, random: Random) -> None:
+    def __init__(
+        self,
+        random: Random,
+        forms: Mapping[str, Sequence[str]],
+        leaves: Mapping[str, Sequence[str]],
+        mixed: float = MIXED,
+    ) -> None:
         self.random = random
         self.count = 0
+        self.own: dict[str, tuple[str, ...]] = {}
+        self._forms = forms
+        self._leaves = leaves
+        self._mixed = mixed
+
+    @contextmanager
+    def bound(self, kind: str, name: str) -> Generator[None]:
+        """Adds a name to those of the place."""
+        before = self.own.get(kind, ())
+        self.own[kind] = (*before, name)
+        yield
+        self.own[kind] = before
+
+    def leaves(self, kind: str) -> Sequence[str]:
+        """Returns the smallest expressions of a kind."""
+        return self._leaves[kind]
 
     def expression(self, kind: str, depth: int, bound: str = "") -> str:
         """Returns an expression of a kind. The number ``bound`` may occur in it."""
         random = self.random
-        if random.random() < MIXED:
+        if random.random() < self._mixed:
             kind = random.choice(KINDS)
         if kind == "any":
             kind = random.choice(KINDS)
@@ -122,10 +148,12 @@ class _Drawing:
             kind = random.choice(("set", "sets", "strings"))
         if bound and kind == "int" and random.random() < 0.5:
             return bound
+        if self.own.get(kind) and random.random() < 0.4:
+            return random.choice(self.own[kind])
         if depth == 0 or random.random() < 0.15:
-            return _grouped(random.choice(_LEAVES[kind]))
+            return _grouped(random.choice(self.leaves(kind)))
         self.count += 1
-        form = re.sub(r"\b([adfirtvw])\b", rf"\g<1>{self.count}", random.choice(_FORMS[kind]))
+        form = re.sub(r"\b([adfirtvw])\b", rf"\g<1>{self.count}", random.choice(self._forms[kind]))
         parts = re.split(r"\$([a-z]+)(?::(\w+))?", form)
         for index in range(1, len(parts), 3):
             parts[index] = self.expression(parts[index], depth - 1, parts[index + 1] or "")

@@ -324,10 +324,6 @@ class Universe(Operations):
         left, right = self.written_function(left), self.written_function(right)
         if type(left) is not type(right) or (type(left) is Function and left[0] is not right[0]):
             first, second = self.function_domain(left), self.function_domain(right)
-            if first.is_record and not second.is_record and second.elements:
-                raise self.error(
-                    "Attempted to compare the record {} with the non-record {}", left, right
-                )
             return len(first.elements) - len(second.elements) or self._compare_each(
                 first.elements, second.elements
             )
