@@ -102,12 +102,14 @@ class Step:
     """An action and the state that it leads to.
 
     ``action`` is the action's index in the model, or None for the initial state. ``state`` is None
-    if an evaluation error or a failed assertion prevented the step.
+    if an evaluation error or a failed assertion prevented the step. ``shown`` are the names and
+    values that reports show instead of the variables, if any.
     """
 
     action: int | None
     choices: tuple[Choice, ...]
     state: State | None
+    shown: tuple[Choice, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)

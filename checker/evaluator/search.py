@@ -10,6 +10,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, cast
 
+from fencepost.checker.evaluator.alias import with_alias
 from fencepost.checker.evaluator.liveness import decided, recorder_for
 from fencepost.checker.evaluator.model import TlaModel, ValueTable, site_of
 from fencepost.checker.evaluator.runner import TlaRunner
@@ -94,6 +95,7 @@ def _searched(request: Request, model: TlaModel) -> Outcome:
     outcome = _with_calls(search.run(completed), specification)
     if model.has_levels:
         outcome = _without_levels(outcome, len(model.variables))
+    outcome = with_alias(outcome, model)
     return replace(outcome, notes=(*outcome.notes, *_notes(specification), *specification.notes))
 
 
@@ -139,12 +141,10 @@ def _below(label: Operator, parts: Mapping[Operator, set[Operator]]) -> set[Oper
 
 def _notes(specification: Specification) -> Iterator[str]:
     """Yields the remarks about traces and merged states."""
-    view, alias = specification.view, specification.alias
+    view = specification.view
     files = [*specification.universe.runtime.files]
     if files:
         yield Fact(f"The module read {listing(files, 'and')}.")
-    if alias is not None:
-        yield Fact(f"The ALIAS {alias.name} is not applied: traces show the variables.")
     if view is not None:
         yield f"States with the same value of {view.name} count as one."
     if specification.permutations:

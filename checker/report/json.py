@@ -21,7 +21,7 @@ from fencepost.checker.run.judge import UNCHECKED, CheckResult
 from fencepost.checker.run.range_search import found_ranges
 from fencepost.checker.run.words import expected
 from fencepost.checker.trace.findings import fair_rows, unfit_rows
-from fencepost.checker.trace.steps import arguments
+from fencepost.checker.trace.steps import arguments, state_values
 from fencepost.spec.core import types
 from fencepost.spec.core.foreign import ForeignValue
 from fencepost.spec.core.ir import Model
@@ -64,18 +64,11 @@ def natural_step(model: Model, step: Step) -> dict[str, Json]:
     """Returns a step as an object: its action (null for an initial state), its choices by name, and
     the state after it.
     """
+    values = state_values(model, step)
     return {
         "action": None if step.action is None else model.actions[step.action].name,
         "arguments": {name: natural(c.value, c.type) for name, c in arguments(model, step)},
-        "state": None if step.state is None else natural_state(model, step.state),
-    }
-
-
-def natural_state(model: Model, state: types.State) -> dict[str, Json]:
-    """Returns a state as an object, with variables in declaration order."""
-    return {
-        variable.name: natural(value, variable.type)
-        for variable, value in zip(model.variables, state, strict=True)
+        "state": None if values is None else {v.label: natural(v.value, v.type) for v in values},
     }
 
 

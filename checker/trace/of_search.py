@@ -27,6 +27,7 @@ from fencepost.checker.trace.steps import (
     families,
     lifeline,
     lifelines,
+    state_values,
     title,
     written,
 )
@@ -80,7 +81,8 @@ def document(
         families=families(model),
         status="path",
         constants={c.path: _datum(c.value, c.type) for c in model.constants},
-        types={v.name: types.describe(v.type) for v in model.variables},
+        types={v.label: types.describe(v.type) for v in state_values(model, trace.steps[0]) or ()}
+        or {v.name: types.describe(v.type) for v in model.variables},
         records=_records(model),
         lifelines=lifelines(model),
         actions={action.name: declaration(action.span) for action in actions},
@@ -139,7 +141,7 @@ def _images(prop: Property | None, finding: Finding) -> _Images:
 
 
 def _step(model: Model, position: int, step: Step, causes: Causes | None) -> ShownStep:
-    pairs = None if step.state is None else [*zip(model.variables, step.state, strict=True)]
+    values = state_values(model, step)
     action = None if step.action is None else model.actions[step.action]
     act = Act(
         action=action.name if action else "",
@@ -160,9 +162,9 @@ def _step(model: Model, position: int, step: Step, causes: Causes | None) -> Sho
         )
     return ShownStep(
         title(model, step),
-        None if pairs is None else {v.name: tree(value, v.type) for v, value in pairs},
+        None if values is None else {v.label: tree(v.value, v.type) for v in values},
         act,
-        None if pairs is None else {v.name: encode(value, v.type) for v, value in pairs},
+        None if values is None else {v.label: encode(v.value, v.type) for v in values},
         {name: encode(c.value, c.type) for name, c in arguments(model, step)},
         str(action.span) if action else "",
     )

@@ -102,6 +102,16 @@ def arguments(model: Model, step: Step) -> list[tuple[str, Choice]]:
     return named
 
 
+def state_values(model: Model, step: Step) -> tuple[Choice, ...] | None:
+    """Returns the names and values that reports show for the state after a step, or None if the
+    step failed.
+    """
+    if step.state is None or step.shown is not None:
+        return step.shown
+    pairs = zip(model.variables, step.state, strict=True)
+    return tuple(Choice(variable.name, variable.type, value) for variable, value in pairs)
+
+
 def families(model: Model) -> frozenset[str]:
     """Returns the variables of roles that have instances. Each action of such a role begins by
     choosing an instance.
