@@ -125,8 +125,7 @@ class TlaModel(Model):
             actions=tuple(
                 ir.Action(operator.name, "", "ordinary", ir.Sequence((), span=top), operator.place)
                 for operator in specification.actions
-            )
-            or (ir.Action("Next", "", "ordinary", ir.Sequence((), span=top), top),),
+            ),
             properties=properties,
             assumptions=(),
             constants=(),

@@ -8,7 +8,14 @@ from typing import Any, cast
 from fencepost.checker.evaluator.model import TlaModel
 from fencepost.spec.core.types import State
 from fencepost.spec.semantics.choice_points import EvaluationError
-from fencepost.spec.semantics.stepper import BlockedAction, Choice, Failure, Runner, Successor
+from fencepost.spec.semantics.stepper import (
+    Attempt,
+    BlockedAction,
+    Choice,
+    Failure,
+    Runner,
+    Successor,
+)
 from fencepost.spec.tla.evaluate.machine import Lazy, Located, forced
 from fencepost.spec.tla.evaluate.temporal import Condition
 from fencepost.spec.tla.values.kinds import AssertionFailed, Value
@@ -26,6 +33,10 @@ class TlaRunner(Runner):
         self.refused = {}
         self.weight = 1
         self.has_levels = model.has_levels
+        self.level_of: Callable[[State], int] = lambda state: 1
+        """Returns the level of a state of a trace, for TLCGet."""
+        self.level: int | None = None
+        """The level of the state whose successors a trace needs."""
         self.recorder: Any = None
         """The `liveness.Recorder` of a search for properties of behaviours."""
 
@@ -47,7 +58,28 @@ class TlaRunner(Runner):
         return steps, failures
 
     def successors(self, state: State) -> Iterator[Successor]:
-        return self._successors(state, True)
+        self.level = self.level_of(state)
+        try:
+            yield from self._successors(state, True)
+        finally:
+            self.level = None
+
+    def between(self, before: State, after: State) -> Successor:
+        for step in self.successors(before):
+            if step.state == after:
+                return step
+        # The step depends on more than the state, for example on random values.
+        return Successor(len(self.model.actions) - 1, (), after, None)
+
+    def again(self, action: int, state: State, choices: Sequence[Choice]) -> Iterator[Successor]:
+        for step in self.successors(state):
+            if (step.action, step.choices) == (action, choices):
+                yield step
+
+    def attempts(self, action: int, state: State) -> Iterator[Attempt]:
+        for step in self.successors(state):
+            if step.action == action:
+                yield Attempt(step.choices, step.state, step.failure)
 
     def _successors(self, state: State | None, named: bool = False) -> Iterator[Successor]:
         before = None if state is None else self.tla.values(state)
@@ -69,7 +101,7 @@ class TlaRunner(Runner):
             if named:
                 machine.current[: len(before)] = before
                 choices = self._choices(action, frame)
-            yield Successor(max(action, 0), choices, after, None)
+            yield Successor(action, choices, after, None)
         if error is not None:
             yield Successor(None if state is None else 0, (), None, self._failure(error))
 

@@ -77,12 +77,13 @@ def _searched(request: Request, model: TlaModel) -> Outcome:
         return broken
     specification: Specification = model.specification
     if specification.initial is None:
-        note = "The module has no behaviour; its assumptions hold."
+        note = "The assumptions of the module hold."
         notes = (note, *specification.notes)
         return replace(without_states(model, Verdict.OK, account.elapsed), notes=notes)
     watch = Watch(request, account, Interrupts())
     runner = TlaRunner(model)
     states = TlaStates(watch, runner)
+    runner.level_of = states.level_of
     universe.runtime.statistic = states.statistic
     search = LevelSearch(watch, states, runner=lambda: runner)
     recorder = runner.recorder = recorder_for(runner, model, request)
@@ -206,6 +207,7 @@ class TlaStates(ValueStates):
 
     def __init__(self, watch: Watch, runner: TlaRunner) -> None:
         self.identity = Identity(runner.tla)
+        self._tla = runner
         self._last: State | None = None
         self.universe, self.deadlock = self.identity.universe, runner.tla.checks_deadlock
         super().__init__(watch, runner, None, self._new_visitor)
@@ -220,6 +222,13 @@ class TlaStates(ValueStates):
         self._last = self._visitor.fresh[0]
         super().expand()
 
+    def level_of(self, state: State) -> int:
+        """Returns the level of a state that was found."""
+        level, before = 1, self._parents.get(state)
+        while before is not None:
+            level, before = level + 1, self._parents[before]
+        return level
+
     def deepest(self) -> list[State]:
         """Returns the path to the first state of the last level, or an empty list."""
         path: list[State] = []
@@ -231,8 +240,8 @@ class TlaStates(ValueStates):
 
     def statistic(self, name: str) -> Value:
         """Returns the value of TLCGet for a name."""
-        extent = self.extent
-        level = extent.level - 1
+        extent, level = self.extent, self._tla.level
+        level = extent.level - 1 if level is None else level
         match name:
             case "level":
                 return level

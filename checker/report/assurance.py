@@ -171,6 +171,8 @@ def _searched(result: CheckResult) -> Iterator[Remark]:
     exactly = "" if outcome.exact else " (not exact: states may have been merged)"
     if outcome.verdict is Verdict.ASSUMPTION:
         yield Remark("searched", "nothing: the constants break an assumption", routine=True)
+    elif result.job.model.is_opaque and not result.job.model.actions:
+        yield Remark("searched", "nothing: the module has no behaviour", routine=True)
     elif outcome.proofs:
         yield from _proofs(result)
     elif not outcome.statistics.counted:

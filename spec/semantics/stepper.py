@@ -246,6 +246,10 @@ class Runner:
         for action in range(len(self.model.actions)):
             yield from self._vectors(action, self._action(action), state)
 
+    def between(self, before: State, after: State) -> Successor:
+        """Returns the first step from one state to another."""
+        return next(step for step in self.successors(before) if step.state == after)
+
     def again(self, action: int, state: State, choices: Sequence[Choice]) -> Iterator[Successor]:
         """Yields the results of an action for the vectors whose visible choices are ``choices``."""
         run = self._fresh()

@@ -47,8 +47,27 @@ class Actions(Names):
     # ------------------------------------------------------------ entry points
 
     def steps(self, node: Expr, env: Env, initial: bool) -> Act:
-        """Compiles the whole of an initial condition or of a next-state relation."""
-        return self._act(node, env, initial, True)
+        """Compiles the whole of an initial condition or of a next-state relation. The steps of a
+        relation that is not a definition are named Next, unless they belong to a definition.
+        """
+        if initial or self._is_definition(node, env):
+            return self._act(node, env, initial, True)
+        whole = Operator("Next", env.scope, node.span, (), node)
+        self._calling.append(whole)
+        act = self._act(node, env, initial, True)
+        self._calling.pop()
+        number, machine = self._label(whole), self.machine
+
+        def run(frame: Frame, then: Callable[[], None]) -> None:
+            machine.action = (number, frame)
+            act(frame, then)
+
+        return run
+
+    def _is_definition(self, node: Expr, env: Env) -> bool:
+        if not isinstance(node, Apply) or not (node.path or node.name in env.scope.names):
+            return False
+        return isinstance(self.meaning(node, env)[0], Operator)
 
     def act(self, node: Expr, env: Env, initial: bool) -> Act:
         return self._act(node, env, initial, False)
