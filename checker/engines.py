@@ -102,6 +102,12 @@ ENGINES: Mapping[str, Entry] = {
         always_there=True,
         for_modules=True,
     ),
+    "compiled": Entry(
+        "fencepost.checker.compiled.search",
+        (_SEARCH - {"--cross-check"}) | _PROCESS | {"--config"},
+        parallel=True,
+        for_modules=True,
+    ),
 }
 """The engines by name; the first is the default."""
 

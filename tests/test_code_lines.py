@@ -15,6 +15,7 @@ ROWS: dict[str, int] = {
     "bench/engine_mutants": 900,
     "checker": 1_950,
     "checker/cli": 3_550,
+    "checker/compiled": 300,
     "checker/evaluator": 1_100,
     "checker/lsp": 2_350,
     "checker/native": 11_650,
@@ -40,6 +41,10 @@ ROWS: dict[str, int] = {
     "spec/semantics": 1_350,
     "spec/syntax": 3_000,
     "spec/tla": 6_100,
+    # The compiled path is counted apart from the front end and its evaluator, which are complete
+    # without it.
+    "spec/tla/inference": 500,
+    "spec/tla/lowering": 3_150,
     "spec/text": 400,
     "tests": 800,
     "tests/bench": 1_100,
@@ -59,13 +64,14 @@ ROWS: dict[str, int] = {
 
 def counted() -> Counter[str]:
     """Counts the code lines of each package: a folder directly below one of the four top folders,
-    or a top folder itself.
+    or a top folder itself. A folder below a package is one as well if it has a row.
     """
     counts = Counter[str]()
     for top in ("spec", "checker", "tests", "bench"):
         for path in (ROOT / top).rglob("*.py"):
             folders = path.relative_to(ROOT).parts[:-1]
-            counts["/".join(folders[:2])] += lines(path)[0]
+            part = "/".join(folders[:3])
+            counts[part if part in ROWS else "/".join(folders[:2])] += lines(path)[0]
     return counts
 
 

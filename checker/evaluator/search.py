@@ -71,8 +71,8 @@ ENGINE = Evaluator()
 def _searched(request: Request, model: TlaModel) -> Outcome:
     account = FirstProblem(request)
     universe: Universe = model.specification.universe
-    universe.runtime.statistic = partial(_before_search, universe, model.checks_deadlock)
-    broken = _assumptions(model, account)
+    universe.runtime.statistic = partial(before_search, universe, model.checks_deadlock)
+    broken = broken_assumptions(model, account)
     if broken is not None:
         return broken
     specification: Specification = model.specification
@@ -93,14 +93,14 @@ def _searched(request: Request, model: TlaModel) -> Outcome:
             outcome = decided(outcome, request, search, recorder)
         return _completed(outcome, runner, states)
 
-    outcome = _with_calls(search.run(completed), specification)
+    outcome = with_calls(search.run(completed), specification)
     if model.has_levels:
         outcome = _without_levels(outcome, len(model.variables))
     outcome = with_alias(outcome, model)
     return replace(outcome, notes=(*outcome.notes, *_notes(specification), *specification.notes))
 
 
-def _before_search(universe: Universe, deadlock: bool, name: str) -> Value:
+def before_search(universe: Universe, deadlock: bool, name: str) -> Value:
     """Returns the value of TLCGet for a name that has one before the search."""
     if name != "config":
         return None
@@ -120,7 +120,7 @@ def _without_levels(outcome: Outcome, count: int) -> Outcome:
     return replace(outcome, findings=findings)
 
 
-def _with_calls(outcome: Outcome, specification: Specification) -> Outcome:
+def with_calls(outcome: Outcome, specification: Specification) -> Outcome:
     """Counts each step for the definitions that call the one that names it, too."""
     labels, parts = specification.actions, specification.compiler.parts
     taken = dict(zip(labels, outcome.coverage.taken, strict=False))
@@ -177,7 +177,7 @@ def _completed(outcome: Outcome, runner: TlaRunner, states: TlaStates) -> Outcom
     return replace(outcome, verdict=verdict, findings=(finding,), notes=notes)
 
 
-def _assumptions(model: TlaModel, account: Account) -> Outcome | None:
+def broken_assumptions(model: TlaModel, account: Account) -> Outcome | None:
     """Returns the outcome if an assumption is false or has no value."""
     findings: list[Finding] = []
     for assumption in model.specification.assumptions:
@@ -259,7 +259,7 @@ class TlaStates(ValueStates):
                 names = ("diameter", "distinct", "duration", "generated", "queue")
                 return record(self.universe, {name: self.statistic(name) for name in names})
             case _:
-                return _before_search(self.universe, self.deadlock, name)
+                return before_search(self.universe, self.deadlock, name)
 
 
 class Identity:

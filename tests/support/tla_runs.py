@@ -1,4 +1,4 @@
-"""Runs modules of TLA+ with the engine ``evaluator``, and states the results in a line."""
+"""Runs modules of TLA+, and states the results in a line."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tests.support.tla_modules import RandomModule
 
 from fencepost.checker.evaluator.program import load
 from fencepost.checker.evaluator.search import ENGINE
-from fencepost.checker.request import Limits, Request
+from fencepost.checker.request import Engine, Limits, Request
 from fencepost.spec.core.ir import Model
 
 UNLIMITED = Limits()
@@ -57,11 +57,11 @@ def agree(mine: str, other: str) -> bool:
     return mine.partition(",")[0] == other if other == "error" else mine == other
 
 
-def summary(model: Model, limits: Limits = UNLIMITED) -> str:
+def summary(model: Model, limits: Limits = UNLIMITED, engine: Engine = ENGINE) -> str:
     """Searches a module, and returns the result in the form of the tables."""
     every = frozenset(range(len(model.properties)))
     request = Request(model, every, deadlock=model.checks_deadlock, limits=limits)
-    outcome = ENGINE.run(request)
+    outcome = engine.run(request)
     statistics, verdict = outcome.statistics, outcome.verdict.value
     if verdict == "ok":
         if not statistics.distinct:

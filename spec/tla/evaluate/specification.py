@@ -96,6 +96,8 @@ class Specification:
         self.assumptions = [*self._assumptions()]
         self.initial: Act | None = None
         self.next: Act | None = None
+        self.next_part: Part | None = None
+        """The next-state relation, and where it is written."""
         self.temporal = Temporal(self.compiler)
         self.fairness: list[Fair] = []
         self.step_conditions: list[Condition] = []
@@ -264,7 +266,8 @@ class Specification:
             if code.level > level:
                 kind = "states" if level == 1 else "steps"
                 self._refuse(word.span, f'"{word.text}" is not a condition on {kind}', "F655")
-            yield Condition(word.text, span, code, layout)
+            part = Part(Apply(word.text, (), word.span), Env(self.root, layout))
+            yield Condition(word.text, span, code, layout, part=part)
 
     def _expression(self, section: str, level: int) -> Condition | None:
         """Compiles the expression that a section names, if there is one."""
@@ -328,6 +331,7 @@ class Specification:
                 message = f'"{spec.text}" has {count} next-state relation, as in [][Next]_vars'
                 self._refuse(spec.span, message, "F656")
             self.initial = self._initial(initial)
+            self.next_part = steps[0]
             self.next = self.compiler.steps(steps[0].node, steps[0].env, False)
             return
         if init is None and next_ is None:
@@ -345,6 +349,7 @@ class Specification:
         env = Env(self.root, self.layout)
         self.initial = self._initial([Part(Apply(self._operator(init).name, (), init.span), env)])
         node = Apply(self._operator(next_).name, (), next_.span)
+        self.next_part = Part(node, env)
         self.next = self.compiler.steps(node, env, False)
 
     def _initial(self, parts: Sequence[Part]) -> Act:

@@ -49,6 +49,8 @@ class Condition:
     code: Code
     layout: Layout
     frames: Frames = list
+    part: Part | None = None
+    """The expression, and where it is written."""
 
     def frame(self) -> Frame:
         """Returns a frame for an evaluation."""
@@ -104,7 +106,7 @@ class Temporal:
     def condition(self, name: str, part: Part) -> Condition:
         """Compiles a condition on states or steps."""
         code = self.compiler.cond(part.node, part.env)
-        return Condition(name, part.span, code, part.env.layout, part.frames)
+        return Condition(name, part.span, code, part.env.layout, part.frames, part)
 
     def truth(self, part: Part) -> bool:
         """Returns the value of a constant condition."""

@@ -1,0 +1,1 @@
+"""The engine ``compiled``, which runs TLA+ modules at the speed of the engine ``local``."""

@@ -1,0 +1,340 @@
+"""Searches the states of a TLA+ module with machine code.
+
+The evaluator visits the first states, from which the types of the variables are inferred. The
+module is lowered to a model of the core for these types, and the engine ``local`` searches it. If a
+value is outside of the bounds that a type assumes, the search begins again with wider bounds. The
+evaluator follows every trace, so that it confirms every problem.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+from itertools import pairwise
+
+from fencepost.checker.evaluator.alias import with_alias
+from fencepost.checker.evaluator.model import TlaModel
+from fencepost.checker.evaluator.runner import TlaRunner
+from fencepost.checker.evaluator.search import (
+    RECURSION,
+    before_search,
+    broken_assumptions,
+    with_calls,
+)
+from fencepost.checker.native.search import ENGINE as LOCAL
+from fencepost.checker.outcome import Fact, Finding, Limit, Outcome, Step, Trace, Verdict
+from fencepost.checker.request import Request, Translation, Unsupported
+from fencepost.checker.search.account import Account, without_states
+from fencepost.spec.core.ir import Model, Site
+from fencepost.spec.core.open_ranges import Range, exceeds_64_bits, widened
+from fencepost.spec.core.types import State
+from fencepost.spec.records import dataclass
+from fencepost.spec.semantics.choice_points import EvaluationError
+from fencepost.spec.semantics.stepper import Failure
+from fencepost.spec.tla.evaluate.specification import Specification
+from fencepost.spec.tla.inference.kinds import NotLowered
+from fencepost.spec.tla.lowering.model import Lowered, Wanted, lowered, seen
+from fencepost.spec.tla.values.kinds import Value
+from fencepost.spec.tla.values.universe import Universe
+
+MAX_STATES, MAX_SECONDS = 2_000, 0.5
+"""The maximum number of states that the evaluator visits before the search, and the maximum
+time.
+"""
+MAX_INITIAL_SECONDS = 60.0
+"""The maximum time for the initial states, which the evaluator computes."""
+
+
+class Compiled:
+    """The engine that this module implements."""
+
+    name = "compiled"
+    library = LOCAL.library
+
+    def obstacle(self) -> str | None:
+        return LOCAL.obstacle()
+
+    def translation(self, model: Model, properties: frozenset[int]) -> Translation | None:
+        return None
+
+    def run(self, request: Request) -> Outcome:
+        model = request.model
+        if not isinstance(model, TlaModel):
+            raise Unsupported("it is for TLA+ modules")
+        before = sys.getrecursionlimit()
+        sys.setrecursionlimit(max(before, RECURSION))
+        try:
+            return _searched(request, model)
+        except NotLowered as reason:
+            instead = '"--engine evaluator" runs it'
+            raise Unsupported(
+                f"it does not compile the module, since {reason}", None, instead
+            ) from None
+        finally:
+            sys.setrecursionlimit(before)
+
+
+ENGINE = Compiled()
+
+
+@dataclass(frozen=True, slots=True)
+class Scouted:
+    """The states that the evaluator visited. ``levels`` are the sizes of the complete levels."""
+
+    initial: tuple[State, ...]
+    states: tuple[State, ...]
+    levels: tuple[int, ...]
+
+
+def _searched(request: Request, model: TlaModel) -> Outcome:
+    account = Account(request)
+    universe: Universe = model.specification.universe
+    universe.runtime.statistic = partial(before_search, universe, model.checks_deadlock)
+    broken = broken_assumptions(model, account)
+    if broken is not None:
+        return broken
+    specification: Specification = model.specification
+    if specification.initial is None:
+        note = "The module has no behaviour; its assumptions hold."
+        return replace(
+            without_states(model, Verdict.OK, account.elapsed),
+            notes=(note, *specification.notes),
+        )
+    _refuse(request, model)
+    runner = TlaRunner(model)
+    scouted = _scouted(runner)
+    _refuse_initial_conditions(request, runner, scouted)
+    kinds = seen(specification, [model.values(state) for state in scouted.states])
+    initial = [model.values(state) for state in scouted.initial]
+    wanted = _wanted(request, model)
+    ranges: dict[str, Range] = {}
+    restarts, limit = 0, request.limits.timeout
+    while True:
+        result = lowered(specification, kinds, ranges, initial, wanted)
+        limits = request.limits
+        if limit is not None:
+            limits = replace(limits, timeout=max(limit - account.elapsed, 0.001))
+        searched = replace(request, model=result.model, limits=limits, named=None)
+        outcome = LOCAL.run(searched)
+        left = [f.site for f in outcome.findings if f.site and f.site.leaves is not None]
+        if not left:
+            break
+        restarts += 1
+        if outcome.interrupted or (limit is not None and account.elapsed >= limit):
+            cut = outcome.cut if outcome.interrupted else Limit("timeout", limit)
+            outcome = replace(outcome, verdict=Verdict.INCONCLUSIVE, findings=(), cut=cut)
+            break
+        ranges = _wider(result.model, left)
+        kinds = list(result.kinds)
+    outcome = _as_module(outcome, request, runner, result)
+    _compare_levels(outcome, scouted)
+    outcome = with_alias(outcome, model)
+    notes = [*outcome.notes, *specification.notes]
+    if restarts:
+        times = "once" if restarts == 1 else f"{restarts} times"
+        notes.append(Fact(f"The search began again {times}, with wider types of variables."))
+    statistics = replace(outcome.statistics, seconds=account.elapsed)
+    return replace(outcome, statistics=statistics, notes=tuple(notes))
+
+
+def _refuse(request: Request, model: TlaModel) -> None:
+    """Raises `Unsupported` for what the engine does not do."""
+    specification: Specification = model.specification
+    searched = model.searched(request.properties)
+    instead = '"--engine evaluator" does'
+    if searched.behaviours:
+        prop = model.properties[searched.behaviours[0]]
+        raise Unsupported(f"it does not decide the temporal {prop.title}", prop.span, instead)
+    for named, section in (
+        (specification.view, "VIEW"),
+        (specification.postcondition, "POSTCONDITION"),
+        *((part, "ACTION_CONSTRAINT") for part in specification.action_constraints[:1]),
+    ):
+        if named is not None:
+            raise Unsupported(f"it does not support {section} {named.name}", named.span, instead)
+    if specification.permutations:
+        word = specification.config.word("SYMMETRY")
+        span = None if word is None else word.span
+        raise Unsupported("it does not support SYMMETRY", span, instead)
+
+
+def _refuse_initial_conditions(request: Request, runner: TlaRunner, scouted: Scouted) -> None:
+    """Raises `Unsupported` if a condition on initial states does not hold."""
+    model = runner.tla
+    for number in sorted(request.properties):
+        prop = model.properties[number]
+        if prop.kind.of_initial_states:
+            for state in scouted.initial:
+                try:
+                    holds = runner.holds(number, state)
+                except EvaluationError:
+                    holds = False
+                if not holds:
+                    message = f"it does not report a violation of {prop.title}"
+                    raise Unsupported(message, prop.span, '"--engine evaluator" does')
+
+
+def _scouted(runner: TlaRunner) -> Scouted:
+    """Visits the first states, level by level. All initial states are included."""
+    model, start = runner.tla, time.monotonic()
+    initial: list[State] = []
+    for step in runner.initial():
+        if step.failure is not None or step.state is None:
+            raise NotLowered("the evaluation of an initial state fails")
+        initial.append(step.state)
+        if time.monotonic() - start > MAX_INITIAL_SECONDS:
+            raise NotLowered("the initial states take too long")
+    end = time.monotonic() + MAX_SECONDS
+    constraints = model.searched(()).constraints
+    visited = dict.fromkeys(initial)
+    level, levels = [*visited], list[int]()
+    while level:
+        inside = [state for state in level if _inside(runner, constraints, state)]
+        levels.append(len(inside))
+        following: dict[State, None] = {}
+        for state in inside:
+            for _, after in runner.steps(state):
+                if not isinstance(after, Failure) and after not in visited:
+                    following[after] = None
+                    visited[after] = None
+            if len(visited) > MAX_STATES or time.monotonic() > end:
+                return Scouted(tuple(initial), tuple(visited), tuple(levels))
+        level = [*following]
+    return Scouted(tuple(initial), tuple(visited), tuple(levels))
+
+
+def _inside(runner: TlaRunner, constraints: Sequence[int], state: State) -> bool:
+    try:
+        return all(runner.holds(number, state) for number in constraints)
+    except EvaluationError:
+        return True
+
+
+def _wanted(request: Request, model: TlaModel) -> list[Wanted]:
+    every = set(model.searched(request.properties).every)
+    return [
+        Wanted(
+            prop,
+            condition if number in every and not prop.kind.of_initial_states else None,
+        )
+        for number, (prop, condition) in enumerate(
+            zip(model.properties, model.conditions, strict=True)
+        )
+    ]
+
+
+def _wider(model: Model, left: Sequence[Site]) -> dict[str, Range]:
+    """Returns wider ranges than a model assumes, after values left them at some sites."""
+    ranges = {item.key: (item.low, item.high) for item in model.open_ranges}
+    for site in left:
+        assert site.leaves is not None
+        key = model.open_ranges[site.leaves].key
+        low, high = ranges[key]
+        ranges[key] = widened((low, high), high + 1 if site.above else low - 1)
+        if exceeds_64_bits(*ranges[key]):
+            raise NotLowered("a number needs more than 64 bits")
+    return ranges
+
+
+# ---------------------------------------------------------------- results
+
+
+def _as_module(outcome: Outcome, request: Request, runner: TlaRunner, result: Lowered) -> Outcome:
+    """Returns the outcome of a search of the lowered model as one of the module."""
+    model, specification = runner.tla, runner.specification
+    actions = specification.actions
+    taken = [0] * len(model.actions)
+    for label, count in zip(result.labels, outcome.coverage.taken, strict=True):
+        taken[actions.index(label) if label in actions else 0] += count
+    coverage = replace(outcome.coverage, taken=tuple(taken), marks=frozenset(), blocked={})
+    findings = tuple(_confirmed(finding, request, runner, result) for finding in outcome.findings)
+    outcome = replace(outcome, coverage=coverage, findings=findings, growth=None)
+    return with_calls(outcome, specification)
+
+
+def _confirmed(finding: Finding, request: Request, runner: TlaRunner, result: Lowered) -> Finding:
+    """Returns a finding with the trace that the evaluator takes. Raises `Unsupported` if the
+    evaluator does not confirm it.
+    """
+    assert finding.trace is not None
+    states = [
+        _as_values(runner.tla, result.values(step.state))
+        for step in finding.trace.steps
+        if step.state is not None
+    ]
+    failed = finding.trace.steps[-1].state is None
+    steps = [Step(None, (), states[0])]
+    for earlier, later in pairwise(states):
+        taken = next((s for s in runner.successors(earlier) if s.state == later), None)
+        if taken is None:
+            raise _unconfirmed(runner.tla, finding)
+        steps.append(Step(taken.action, taken.choices, taken.state))
+    last = states[-1]
+    before = states[-2] if len(states) > 1 else None
+    site: int | None = None
+    if failed:
+        failure = next((s for s in runner.successors(last) if s.failure is not None), None)
+        if failure is None or failure.failure is None:
+            raise _unconfirmed(runner.tla, finding)
+        steps.append(Step(failure.action, failure.choices, None))
+        site = failure.failure.site
+    elif finding.verdict is Verdict.DEADLOCK:
+        if any(True for _ in runner.successors(last)):
+            raise _unconfirmed(runner.tla, finding)
+    elif finding.verdict is Verdict.VIOLATED:
+        assert finding.property is not None
+        kind = runner.tla.properties[finding.property].kind
+        if runner.holds(finding.property, *kind.place(before, last)):
+            raise _unconfirmed(runner.tla, finding)
+    else:
+        site = _failing_property(request, runner, before, last)
+        if site is None:
+            raise _unconfirmed(runner.tla, finding)
+    return replace(
+        finding,
+        trace=Trace(tuple(steps)),
+        site=None if site is None else runner.tla.sites[site],
+        instance=(),
+        failing=None if finding.property is None else runner.tla.properties[finding.property].span,
+        blocked=(),
+    )
+
+
+def _failing_property(
+    request: Request, runner: TlaRunner, before: State | None, last: State
+) -> int | None:
+    """Returns the site of the first property that has no value at the end of a path."""
+    for number in runner.tla.searched(request.properties).every:
+        kind = runner.tla.properties[number].kind
+        if kind.of_steps and before is None:
+            continue
+        try:
+            runner.holds(number, *kind.place(before, last))
+        except EvaluationError as error:
+            return error.site
+    return None
+
+
+def _as_values(model: TlaModel, values: Sequence[Value]) -> State:
+    normalise = model.specification.universe.normalise
+    return tuple(model.table.number(normalise(value)) for value in values)
+
+
+def _unconfirmed(model: TlaModel, finding: Finding) -> Unsupported:
+    message = f"it found a problem ({finding.verdict.value}) that the evaluator does not confirm"
+    return Unsupported(message, None, '"--engine evaluator" decides it; please report this')
+
+
+def _compare_levels(outcome: Outcome, scouted: Scouted) -> None:
+    """Compares the sizes of the first levels with those that the evaluator found. Raises
+    `Unsupported` if they differ.
+    """
+    sizes = outcome.statistics.levels
+    last = len(sizes) - 1 if outcome.findings or outcome.cut else len(sizes)
+    for number, (expected, actual) in enumerate(zip(scouted.levels, sizes[:last], strict=False), 1):
+        if expected != actual:
+            message = f"its level {number} has {actual} states, and the evaluator's {expected}"
+            raise Unsupported(message, None, '"--engine evaluator" decides it; please report this')

@@ -1,0 +1,1 @@
+"""From TLA+ modules to models of the typed core."""

@@ -1,0 +1,893 @@
+"""Lowers expressions of every form except names and operators, which `Operators` lowers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from fencepost.spec.core import ir, types
+from fencepost.spec.core.ir import BOOL, Expr
+from fencepost.spec.core.operators import Operator
+from fencepost.spec.records import replace
+from fencepost.spec.text.source import Span
+from fencepost.spec.tla.inference.kinds import (
+    NEVER,
+    TRUTH,
+    Fun,
+    Kind,
+    Name,
+    Never,
+    NotLowered,
+    Number,
+    Partial,
+    Rec,
+    Seq,
+    SetOf,
+    Truth,
+    Tup,
+    Union,
+    cases,
+    comparable,
+    components,
+    core,
+    element_of,
+    function,
+    head,
+    items_of,
+    join,
+    joined,
+    kind_of,
+    length,
+    record,
+    sequence,
+    set_of,
+    settled,
+)
+from fencepost.spec.tla.lowering.constants import Constants
+from fencepost.spec.tla.lowering.places import Argument, Binding, Definition, LocalInstance, Place
+from fencepost.spec.tla.lowering.terms import (
+    FALSE,
+    TRUE,
+    Term,
+    chosen,
+    conjunction,
+    disjunction,
+    is_simple,
+    is_total,
+    literal,
+    members,
+    negation,
+    tag_of,
+)
+from fencepost.spec.tla.modules.scopes import Named
+from fencepost.spec.tla.syntax import tree
+from fencepost.spec.tla.syntax.tree import Bound
+from fencepost.spec.tla.values import kinds as values
+from fencepost.spec.tla.values.kinds import Value
+from fencepost.spec.tla.values.lazy_sets import Product
+
+OUTSIDE = "the function is applied outside of its domain"
+
+
+class Expressions(Constants):
+    """Lowers expressions."""
+
+    # ------------------------------------------------------------ entry points
+
+    def expr(self, node: tree.Expr, env: Place) -> Term:
+        """Lowers an expression. Raises `NotLowered`."""
+        if self.is_constant(node, env):
+            return self.evaluated(node, env)
+        return self._FORMS[type(node)](self, node, env)
+
+    def cond(self, node: tree.Expr, env: Place) -> Expr:
+        """Lowers a condition. Raises `NotLowered`."""
+        return self.truth(self.expr(node, env), node.span)
+
+    def truth(self, term: Term, span: Span) -> Expr:
+        """Returns a term as a condition."""
+        if term.is_constant:
+            if term.value is values.TRUE or term.value is values.FALSE:
+                return TRUE if term.value is values.TRUE else FALSE
+            return self.into(self.failing(span, "TRUE or FALSE is expected here"), TRUTH)
+        return self.into(self.only(term, Truth, span, "TRUE or FALSE is expected here"), TRUTH)
+
+    def named(self, node: Any, env: Place) -> Term:
+        raise NotImplementedError
+
+    def condition(self, expr: Expr) -> Term:
+        """Returns a condition as a term."""
+        if expr in (TRUE, FALSE):
+            return Term(TRUTH, value=values.TRUE if expr == TRUE else values.FALSE)
+        return Term(TRUTH, expr)
+
+    def only(self, term: Term, wanted: Any, span: Span, message: str) -> Term:
+        """Returns a term of a union as one of the classes of kinds ``wanted``, since other values
+        are an error.
+        """
+        if isinstance(term.kind, wanted) or (isinstance(term.kind, Never) and not term.is_constant):
+            return term
+        if not isinstance(term.kind, Union):
+            return self._then_failing(term, span, message)
+        fitting = [kind for kind in term.kind.cases if isinstance(kind, wanted)]
+        if not fitting:
+            return self._then_failing(term, span, message)
+        if len(fitting) > 1:
+            raise NotLowered("an operand has several kinds of functions")
+        (kind,) = fitting
+        tag, site = term.kind.cases.index(kind), self.site(span, message)
+
+        def narrowed(whole: Term) -> Term:
+            inner = ir.Payload(core(kind), whole.code, tag, 0)
+            test = ir.HasTag(whole.code, tag)
+            return Term(kind, ir.Demand(inner.type, test, site, inner))
+
+        return self.shared(term, narrowed)
+
+    def _then_failing(self, term: Term, span: Span, message: str) -> Term:
+        """Returns the error of an operation on a value that is evaluated first."""
+        failing = self.failing(span, message)
+        if term.expr is None or is_total(term.expr):
+            return failing
+        return self.shared(term, lambda _: failing)
+
+    def demand(self, condition: Expr, span: Span, message: str, term: Term) -> Term:
+        """Returns a term that is an error unless a condition holds."""
+        if condition == TRUE:
+            return term
+        expr = self.into(term, term.kind)
+        return Term(term.kind, ir.Demand(expr.type, condition, self.site(span, message), expr))
+
+    # ------------------------------------------------------------ connectives
+
+    def _junction(self, node: Any, env: Place) -> Term:
+        conditions: list[Expr] = []
+        ends = FALSE if node.sign == "/\\" else TRUE
+        for item in node.items:
+            conditions.append(self.cond(item, env))
+            if conditions[-1] == ends:
+                break
+        together = conjunction if node.sign == "/\\" else disjunction
+        return self.condition(together(conditions))
+
+    def _if(self, node: Any, env: Place) -> Term:
+        condition = self.cond(node.condition, env)
+        if condition in (TRUE, FALSE):
+            return self.expr(node.then if condition == TRUE else node.otherwise, env)
+        return self.either(condition, self.expr(node.then, env), self.expr(node.otherwise, env))
+
+    def either(self, condition: Expr, then: Term, otherwise: Term) -> Term:
+        """Returns one of two terms."""
+        then, otherwise = self.written(then), self.written(otherwise)
+        kind = join(then.kind, otherwise.kind)
+        first, second = self.into(then, kind), self.into(otherwise, kind)
+        return Term(kind, chosen(condition, first, second, core(kind)))
+
+    def _case(self, node: Any, env: Place) -> Term:
+        result = (
+            self.failing(node.span, "no condition of this CASE is true, and it has no OTHER")
+            if node.other is None
+            else self.expr(node.other, env)
+        )
+        for test, value in reversed(node.arms):
+            condition = self.cond(test, env)
+            if condition in (TRUE, FALSE):
+                result = self.expr(value, env) if condition == TRUE else result
+            else:
+                result = self.either(condition, self.expr(value, env), result)
+        return result
+
+    # ------------------------------------------------------------ bound names
+
+    def members(self, node: tree.Expr, env: Place) -> tuple[Expr, Kind]:
+        """Lowers a set whose elements are enumerated. Returns it with the kind of the elements."""
+        term = self.only(
+            self.written(self.expr(node, env)), SetOf, node.span, "a set is expected here"
+        )
+        kind = term.kind if isinstance(term.kind, SetOf) else SetOf(NEVER, 0)
+        return self.into(term, kind), kind.element
+
+    def enumerated(
+        self,
+        bounds: Sequence[Bound],
+        env: Place,
+        body: Callable[[Place], Any],
+        around: Callable[[int, Expr, Any], Any],
+        let: Callable[[int, Expr, Any], Any],
+    ) -> Any:
+        """Lowers something with bound names. ``around`` adds an enumeration to what is inside, and
+        ``let`` binds a value. All sets are evaluated before the first element is bound.
+        """
+        sets: list[tuple[Bound, str, Expr, Kind]] = []
+        for bound in bounds:
+            assert bound.domain is not None
+            for name in bound.names[:1] if bound.pattern else bound.names:
+                sets.append((bound, name, *self.members(bound.domain, env)))
+        held: list[tuple[int, Expr]] = []
+        if len(sets) > 1:
+            for number, (bound, name, domain, kind) in enumerate(sets):
+                if number and not is_total(domain):
+                    slot = self.slot()
+                    held.append((slot, domain))
+                    sets[number] = bound, name, ir.Local(domain.type, slot), kind
+        slots: list[tuple[int, Expr]] = []
+        inner = env
+        for bound, name, domain, kind in sets:
+            slot = self.slot()
+            slots.append((slot, domain))
+            term = Term(kind, ir.Local(core(kind), slot))
+            inner = inner.having(self.taken(bound, name, term))
+        result = body(inner)
+        for slot, domain in reversed(slots):
+            result = around(slot, domain, result)
+        for slot, value in reversed(held):
+            result = let(slot, value, result)
+        return result
+
+    def taken(self, bound: Bound, name: str, term: Term) -> dict[str, Binding]:
+        """Returns the names of a bound for an element of its set."""
+        if not bound.pattern:
+            return {name: term}
+        kind = term.kind
+        if isinstance(kind, Never):
+            return dict.fromkeys(bound.names, term)
+        if length(kind) != len(bound.names):
+            raise NotLowered("a set is not cached to contain tuples of one length")
+        parts = zip(self.parts(term.code, kind), items_of(kind), strict=True)
+        return {
+            part_name: Term(part, expr)
+            for part_name, (expr, part) in zip(bound.names, parts, strict=True)
+        }
+
+    def _quantified(self, node: Any, env: Place) -> Term:
+        if any(bound.domain is None for bound in node.bounds):
+            raise NotLowered("a quantifier has no set")
+        every = node.sign == "\\A"
+
+        def around(slot: int, domain: Expr, inner: Expr) -> Expr:
+            return ir.Quantified(every, slot, domain, inner)
+
+        condition = self.enumerated(
+            node.bounds, env, lambda inner: self.cond(node.body, inner), around, self._let_of
+        )
+        return self.condition(condition)
+
+    def _let_of(self, slot: int, value: Expr, inner: Expr) -> Expr:
+        return ir.Let(inner.type, slot, value, inner)
+
+    def _choose(self, node: Any, env: Place) -> Term:
+        if node.bound.domain is None:
+            raise NotLowered("a CHOOSE that depends on the state has no set")
+        domain, kind = self.members(node.bound.domain, env)
+        if not _ordered(kind):
+            raise NotLowered("a CHOOSE is among values whose order is another one in TLC")
+        slot = self.slot()
+        bound = Term(kind, ir.Local(core(kind), slot))
+        condition = self.cond(
+            node.body, env.having(self.taken(node.bound, node.bound.names[0], bound))
+        )
+        find = ir.Find(types.Option(core(kind)), slot, domain, condition)
+        site = self.site(node.span, "no element satisfies the condition of this CHOOSE")
+        type = core(kind)
+        return Term(
+            kind,
+            self.let(
+                find,
+                NEVER,
+                lambda option: ir.Demand(type, ir.IsSome(option), site, ir.Content(type, option)),
+            ),
+        )
+
+    def _filter(self, node: Any, env: Place) -> Term:
+        domain, kind = self.members(node.bound.domain, env)
+        slot = self.slot()
+        bound = Term(kind, ir.Local(core(kind), slot))
+        condition = self.cond(
+            node.condition, env.having(self.taken(node.bound, node.bound.names[0], bound))
+        )
+        result = set_of(kind, self._most(domain))
+        element = ir.Local(core(kind), slot)
+        return Term(result, ir.Collect(core(result), slot, domain, condition, element))
+
+    def _most(self, domain: Expr) -> int:
+        """Returns the maximum size of a set."""
+        assert isinstance(domain.type, types.Set)
+        if domain.type.capacity is not None:
+            return domain.type.capacity
+        return types.count_values(domain.type.element, 1 << 20)
+
+    def _image(self, node: Any, env: Place) -> Term:
+        elements: list[Term] = []
+        counts: list[int] = []
+
+        def body(inner: Place) -> Expr:
+            elements.append(self.written(self.expr(node.element, inner)))
+            return self.into(elements[0], elements[0].kind)
+
+        def around(slot: int, domain: Expr, inner: Expr) -> Expr:
+            counts.append(self._most(domain))
+            if len(counts) == 1:
+                result = set_of(elements[0].kind, counts[0])
+                return ir.Collect(core(result), slot, domain, None, inner)
+            size = 1
+            for count in counts:
+                size *= count
+            result = set_of(elements[0].kind, size)
+            return ir.Gather(core(result), slot, domain, inner)
+
+        expr = self.enumerated(node.bounds, env, body, around, self._let_of)
+        size = 1
+        for count in counts:
+            size *= count
+        return Term(set_of(elements[0].kind, size), expr)
+
+    # ------------------------------------------------------------ functions and records
+
+    def _function(self, node: Any, env: Place) -> Term:
+        if node.name:
+            raise NotLowered("a recursive function depends on the state")
+        domains = [bound.domain for bound in node.bounds]
+        if not all(self.is_constant(domain, env) for domain in domains):
+            return self._function_of_any_domain(node, env)
+        names = [name for bound in node.bounds for name in bound.names]
+        sets: list[Any] = []
+        for bound in node.bounds:
+            term = self.written(self.evaluated(bound.domain, env))
+            value: Any = term.value
+            if not isinstance(value, frozenset):
+                return self.failing(bound.span, "a set is expected here")
+            sets += [value] if bound.pattern else [value] * len(bound.names)
+        pattern = len(sets) != len(names)
+        if len(sets) > 1 and pattern:
+            raise NotLowered("a function has several tuples as arguments")
+        domain = sets[0]
+        if len(sets) > 1:
+            domain = self.universe.finite(values_product(sets))
+        order = self.universe.domain_of(domain)
+        if not domain:
+            return self.constant(())
+        if order.is_record:
+            terms = {
+                str(key): self.written(
+                    self.expr(node.body, env.having({names[0]: self.constant(key)}))
+                )
+                for key in order.elements
+            }
+            return self.record(terms)
+        keys = function(self.universe, domain, NEVER)
+        slot = self.slot()
+        key = Term(keys.keys, ir.Local(core(keys.keys), slot))
+        if len(names) == 1:
+            inner = env.having({names[0]: key})
+        else:
+            parts = zip(self.parts(key.code, key.kind), items_of(key.kind), strict=True)
+            inner = env.having(
+                {name: Term(kind, expr) for name, (expr, kind) in zip(names, parts, strict=True)}
+            )
+        element = self.written(self.expr(node.body, inner))
+        kind = Fun(domain, keys.keys, element.kind)
+        body = self.inside(key.code, kind, self.into(element, element.kind))
+        return Term(kind, ir.BuildMap(core(kind), slot, body))
+
+    def _function_of_any_domain(self, node: Any, env: Place) -> Term:
+        if len(node.bounds) != 1 or len(node.bounds[0].names) != 1:
+            raise NotLowered("a function of several arguments has a domain that changes")
+        (bound,) = node.bounds
+        domain, keys = self.members(bound.domain, env)
+        slot = self.slot()
+        key = Term(keys, ir.Local(core(keys), slot))
+        element = self.written(self.expr(node.body, env.having({bound.names[0]: key})))
+        kind = Partial(keys, element.kind)
+        option = types.Option(core(element.kind))
+        some = ir.Some(option, self.into(element, element.kind))
+
+        def build(held: Expr) -> Expr:
+            test = ir.Contains(held, key.code)
+            body = ir.Conditional(option, test, some, ir.Literal(option, ()))
+            return ir.BuildMap(core(kind), slot, body)
+
+        return Term(kind, self.let(domain, NEVER, build))
+
+    def _index(self, node: Any, env: Place) -> Term:
+        function_, argument = self.expr(node.function, env), self.expr(node.argument, env)
+        return self.applied(function_, argument, node.span)
+
+    def applied(self, function_: Term, argument: Term, span: Span) -> Term:
+        """Returns the value of a function for an argument."""
+        if isinstance(function_.kind, Never):
+            if not function_.is_constant:
+                return function_
+            raise NotLowered("a function that is not written out has an argument that changes")
+        argument = self.written(argument)
+        if isinstance(argument.kind, Never):
+            return argument
+        return self.shared(
+            self.written(function_),
+            lambda whole: self.shared(
+                argument, lambda key: self._applied(whole, whole.kind, key, span)
+            ),
+        )
+
+    def _applied(self, function_: Term, kind: Kind, key: Term, span: Span) -> Term:
+        result = self.failing(span, OUTSIDE)
+        match kind:
+            case Union(parts):
+                for number, case in reversed([*enumerate(parts)]):
+                    inner = Term(case, ir.Payload(core(case), function_.code, number, 0))
+                    test: Expr = ir.HasTag(function_.code, number)
+                    result = self.either(test, self._applied(inner, case, key, span), result)
+                return result
+            case Rec(fields):
+                names: list[Value] = [name for name, _ in fields]
+                return self._one_of(self.own(function_), kind, names, key, span)
+            case Tup(items):
+                numbers: list[Value] = [*range(1, len(items) + 1)]
+                return self._one_of(self.own(function_), kind, numbers, key, span)
+            case Seq():
+                return self._at_position(self.own(function_), kind, key, span)
+            case Fun() | Partial():
+                return self._looked_up(self.own(function_), kind, key, span)
+            case _:
+                return self.failing(span, "the value is not a function")
+
+    def _one_of(
+        self, expr: Expr, kind: Rec | Tup, names: Sequence[Value], key: Term, span: Span
+    ) -> Term:
+        """Returns the field or component that a key names."""
+        result = self.failing(span, OUTSIDE)
+        for name, inner, part in zip(names, self.parts(expr, kind), members(kind), strict=True):
+            if key.is_constant:
+                if key.value == name:
+                    return Term(part, inner)
+                continue
+            test = self.equal(key, self.constant(name), span)
+            if test != FALSE:
+                result = self.either(test, Term(part, inner), result)
+        return result
+
+    def _at_position(self, expr: Expr, kind: Seq, key: Term, span: Span) -> Term:
+        position = self.only(key, Number, span, "a sequence is applied to this argument")
+        if isinstance(position.kind, Never) or not kind.capacity:
+            return self.failing(span, OUTSIDE)
+
+        def at(position: Term) -> Term:
+            size = ir.Size(types.Int(0, kind.capacity), expr)
+            code = self.own(position)
+            test = conjunction([ir.Less(literal(1), code, True), ir.Less(code, size, True)])
+            element = ir.At(core(kind.element), expr, self.minus_one(position))
+            return self.demand(test, span, OUTSIDE, Term(kind.element, element))
+
+        return self.shared(position, at)
+
+    def minus_one(self, term: Term) -> Expr:
+        """Returns a position as the core counts it."""
+        assert isinstance(term.kind, Number)
+        kind = types.Int(term.kind.low - 1, term.kind.high - 1)
+        return ir.Arithmetic(kind, Operator.SUBTRACT, self.own(term), literal(1))
+
+    def _looked_up(self, expr: Expr, kind: Fun | Partial, key: Term, span: Span) -> Term:
+        test, converted = self.key_in(kind, key)
+        if test == FALSE:
+            return self.failing(span, OUTSIDE)
+        if isinstance(kind, Fun):
+            value = Term(kind.element, ir.Get(core(kind.element), expr, converted))
+            return self.demand(test, span, OUTSIDE, value)
+        option = ir.Get(types.Option(core(kind.element)), expr, converted)
+        value = Term(kind.element, ir.Content(core(kind.element), option))
+        return self.demand(conjunction([test, ir.IsSome(option)]), span, OUTSIDE, value)
+
+    def key_in(self, kind: Fun | Partial, key: Term) -> tuple[Expr, Expr]:
+        """Returns whether a key is in the domain of a function, and the key as the core has it. A
+        key of another kind is not in the domain.
+        """
+        keys = kind.keys
+        if key.is_constant and isinstance(kind, Fun):
+            inside = self.universe.contains(kind.domain, key.value)
+            return (TRUE, self.into(key, keys)) if inside else (FALSE, TRUE)
+        if isinstance(keys, Never) or isinstance(key.kind, Never):
+            return FALSE, TRUE
+        if isinstance(key.kind, Union):
+            fitting = [n for n, part in enumerate(key.kind.cases) if head(part) == head(keys)]
+            if not fitting:
+                return FALSE, TRUE
+            tag = fitting[0]
+            case = key.kind.cases[tag]
+            inner = Term(case, ir.Payload(core(case), key.code, tag, 0))
+            test, converted = self.key_in(kind, inner)
+            return conjunction([ir.HasTag(key.code, tag), test]), converted
+        if head(key.kind) != head(keys):
+            return FALSE, TRUE
+        source = join(key.kind, keys) if not _same_structure(key.kind, keys) else key.kind
+        if not _same_structure(source, keys):
+            raise NotLowered("a function is applied to an argument of another structure")
+        own = self.into(key, source)
+        test = self.within(own, source, keys)
+        converted = self.convert(own, source, keys)
+        if isinstance(kind, Fun) and not self._covers(kind, key.kind):
+            test = conjunction([test, self.in_domain(converted, kind)])
+        return test, converted
+
+    def _covers(self, kind: Fun, keys: Kind) -> bool:
+        """Returns whether the domain of a function includes all values of a kind that are inside
+        the bounds of its keys.
+        """
+        return types.cardinality(core(kind.keys)) == len(kind.domain)
+
+    def _field(self, node: Any, env: Place) -> Term:
+        return self.applied(self.expr(node.record, env), self.constant(node.field), node.span)
+
+    def _record(self, node: Any, env: Place) -> Term:
+        return self.record(
+            {name: self.written(self.expr(value, env)) for name, value in node.fields}
+        )
+
+    def record(self, terms: dict[str, Term]) -> Term:
+        """Returns a record."""
+        kind = record(self.universe, {name: term.kind for name, term in terms.items()})
+        fields = tuple(self.into(terms[name], part) for name, part in kind.fields)
+        return Term(kind, ir.MakeRecord(core(kind), fields))
+
+    def _tuple(self, node: Any, env: Place) -> Term:
+        terms = [self.written(self.expr(item, env)) for item in node.items]
+        kind = sequence([term.kind for term in terms])
+        tup = Tup(tuple(term.kind for term in terms))
+        build = ir.MakeRecord(core(tup), tuple(self.into(term, term.kind) for term in terms))
+        if isinstance(kind, Tup):
+            return Term(tup, build)
+        return Term(kind, self.convert(build, tup, kind))
+
+    def _set(self, node: Any, env: Place) -> Term:
+        terms = [self.written(self.expr(item, env)) for item in node.items]
+        kind = set_of(joined(term.kind for term in terms), len(terms))
+        elements = tuple(self.into(term, kind.element) for term in terms)
+        return Term(kind, ir.Build(core(kind), elements))
+
+    def _product(self, node: Any, env: Place) -> Term:
+        bounds = tuple(
+            tree.Bound((f"{number} of \\X",), item, False, node.span)
+            for number, item in enumerate(node.items)
+        )
+        names = tuple(tree.Apply(bound.names[0], (), node.span) for bound in bounds)
+        return self.expr(tree.Image(tree.Tuple(names, node.span), bounds, node.span), env)
+
+    # ------------------------------------------------------------ EXCEPT
+
+    def _except(self, node: Any, env: Place) -> Term:
+        term = self.written(self.expr(node.function, env))
+        for update in node.updates:
+            term = self._updated_by(term, update, env)
+        return term
+
+    def _updated_by(self, term: Term, update: tree.Update, env: Place) -> Term:
+        keys = [self.written(self.expr(key, env)) for key in update.path]
+
+        def value(old: Term) -> Term:
+            return self.written(self.expr(update.value, env.having({"@": old})))
+
+        return self.updated(term, keys, value, update.span)
+
+    def updated(
+        self, function_: Term, keys: list[Term], value: Callable[[Term], Term], span: Span
+    ) -> Term:
+        """Returns a function with another value for an argument. A function that is applied outside
+        of its domain stays as it is.
+        """
+        if isinstance(function_.kind, Never):
+            return function_
+        if isinstance(function_.kind, Union):
+            raise NotLowered("an EXCEPT is about values of several kinds")
+        key, *rest = keys
+
+        def new(old: Term) -> Term:
+            return self.updated(old, rest, value, span) if rest else value(old)
+
+        def changed(whole: Term) -> Term:
+            return self.shared(key, lambda key: self._changed(whole, key, new, span, bool(rest)))
+
+        return self.shared(Term(function_.kind, self.own(function_)), changed)
+
+    def _changed(
+        self, whole: Term, key: Term, new: Callable[[Term], Term], span: Span, deeper: bool
+    ) -> Term:
+        kind, expr = whole.kind, whole.code
+        match kind:
+            case Rec(fields):
+                return self._changed_part(whole, [name for name, _ in fields], key, new, span)
+            case Tup(items):
+                return self._changed_part(whole, [*range(1, len(items) + 1)], key, new, span)
+            case Fun() | Partial():
+                test, converted = self.key_in(kind, key)
+                if test == FALSE:
+                    return whole
+                option = types.Option(core(kind.element))
+                if isinstance(kind, Fun):
+                    old: Expr = ir.Get(core(kind.element), expr, converted)
+                else:
+                    got = ir.Get(option, expr, converted)
+                    test = conjunction([test, ir.IsSome(got)])
+                    old = ir.Content(core(kind.element), got)
+                value = new(Term(kind.element, old))
+                element = join(kind.element, value.kind)
+                result: Kind = (
+                    Fun(kind.domain, kind.keys, element)
+                    if isinstance(kind, Fun)
+                    else Partial(kind.keys, element)
+                )
+                slot = self.slot()
+                each = ir.Local(core(kind.keys), slot)
+                inner = self.into(value, element)
+                base = self.convert(expr, kind, result)
+                held = core(element) if isinstance(kind, Fun) else types.Option(core(element))
+                if isinstance(kind, Partial):
+                    inner = ir.Some(held, inner)
+
+                def build(fresh: Expr) -> Expr:
+                    return self.let(
+                        base,
+                        result,
+                        lambda b: ir.BuildMap(
+                            core(result),
+                            slot,
+                            ir.Conditional(
+                                held, ir.Equal(each, converted), fresh, ir.Get(held, b, each)
+                            ),
+                        ),
+                    )
+
+                changed = self.let(inner, NEVER, build)
+                return Term(result, chosen(test, changed, base, core(result)))
+            case Seq(element, capacity) if capacity:
+                number = self.only(key, Number, span, "a sequence is updated at this argument")
+                if not isinstance(number.kind, Number):
+                    return number
+                code = self.own(number)
+                size = ir.Size(types.Int(0, capacity), expr)
+                test = conjunction([ir.Less(literal(1), code, True), ir.Less(code, size, True)])
+                index = self.minus_one(number)
+                value = new(Term(element, ir.At(core(element), expr, index)))
+                longer = Seq(join(element, value.kind), capacity)
+                stored = core(longer)
+                inserted = ir.InsertAt(
+                    stored,
+                    ir.RemoveAt(stored, self.convert(expr, kind, longer), index),
+                    index,
+                    self.into(value, longer.element),
+                )
+                base = self.convert(expr, kind, longer)
+                return Term(longer, chosen(test, inserted, base, stored))
+            case _:
+                raise NotLowered("an EXCEPT is about a value that may be no function")
+
+    def _changed_part(
+        self,
+        whole: Term,
+        names: Sequence[Value],
+        key: Term,
+        new: Callable[[Term], Term],
+        span: Span,
+    ) -> Term:
+        """Returns a record or tuple with another value for the field or component ``key``."""
+        terms: list[Term] = []
+        kind = whole.kind
+        for name, part, inner in zip(
+            names, members(kind), self.parts(whole.code, kind), strict=True
+        ):
+            old = Term(part, inner)
+            test = self.equal(key, self.constant(name), span)
+            if test in (TRUE, FALSE):
+                terms.append(self.written(new(old)) if test == TRUE else old)
+            else:
+                terms.append(self.either(test, new(old), old))
+        if isinstance(kind, Rec):
+            return self.record(dict(zip([str(name) for name in names], terms, strict=True)))
+        result = Tup(tuple(term.kind for term in terms))
+        parts = tuple(self.into(term, term.kind) for term in terms)
+        return Term(result, ir.MakeRecord(core(result), parts))
+
+    def _at(self, node: Any, env: Place) -> Term:
+        local = env.names["@"]
+        assert isinstance(local, Term)
+        return local
+
+    # ------------------------------------------------------------ definitions inside expressions
+
+    def _let(self, node: Any, env: Place) -> Term:
+        inner, held = self.let_place(node, env)
+        term = self.expr(node.body, inner)
+        if not held:
+            return term
+        result = self.own(term)
+        for slot, value in reversed(held):
+            result = ir.Let(result.type, slot, value, result)
+        return Term(self.written(term).kind, result)
+
+    def let_place(
+        self, node: Any, env: Place, eager: bool = True
+    ) -> tuple[Place, list[tuple[int, Expr]]]:
+        """Returns the place inside a LET, and the values to bind around it: those of definitions
+        that cannot fail.
+        """
+        names: dict[str, Binding] = {}
+        held: list[tuple[int, Expr]] = []
+        recursive = {
+            name.name
+            for unit in node.units
+            if isinstance(unit, tree.Recursive)
+            for name in unit.names
+        }
+        inner = env
+        for unit in node.units:
+            if isinstance(unit, tree.Recursive):
+                continue
+            if isinstance(unit, tree.Instance):
+                names[unit.name] = self._local_instance(unit, inner)
+            else:
+                definition = Definition(unit.parameters, unit.body, inner)
+                names[unit.name] = definition
+                if unit.name in recursive:
+                    definition.env = inner.having({unit.name: definition})
+                elif eager and not unit.parameters and not env.primed:
+                    bound = self.early(unit.body, inner)
+                    if bound is not None:
+                        names[unit.name], more = bound
+                        held += more
+            inner = env.having(names)
+        return inner, held
+
+    def early(self, body: tree.Expr, env: Place) -> tuple[Binding, list[tuple[int, Expr]]] | None:
+        """Lowers an expression before it is needed, if it depends on the current state only and
+        cannot fail. Returns its binding, and its value to bind.
+        """
+        if self.is_constant(body, env):
+            return None
+        slots, sites = self.slots, len(self.sites)
+        try:
+            term = self.written(self.expr(body, env))
+        except NotLowered:
+            term = Term(NEVER)
+        if term.expr is None or not is_total(term.expr) or self.reads_next(term.expr):
+            self.slots = slots
+            del self.sites[sites:]
+            return None
+        if is_simple(term.expr):
+            return Argument(body, env, term), []
+        slot = self.slot()
+        local = Term(term.kind, ir.Local(term.expr.type, slot))
+        return Argument(body, env, local), [(slot, term.expr)]
+
+    def reads_next(self, expr: Expr) -> bool:
+        """Returns whether an expression depends on the next state."""
+        raise NotImplementedError
+
+    def _local_instance(self, unit: tree.Instance, env: Place) -> LocalInstance:
+        if not unit.name:
+            raise NotLowered("an INSTANCE in a LET has no name")
+        parameters: list[tree.Parameter] = []
+        for name, local in env.names.items():
+            if name != "@" and name not in env.base and not isinstance(local, LocalInstance):
+                arity = len(local.parameters) if isinstance(local, Definition) else 0
+                parameters.append(tree.Parameter(name, arity, unit.span))
+        args = tuple(tree.Apply(parameter.name, (), unit.span) for parameter in parameters)
+        every = (*parameters, *unit.parameters)
+        scope = self.compiler.instantiated(replace(unit, parameters=every), env.scope)
+        return LocalInstance(Named(unit.name, env.scope.name, unit.span, every, scope), args)
+
+    def _boxed(self, node: Any, env: Place) -> Term:
+        action = self.cond(node.action, env)
+        before, after = self.expr(node.variables, env), self.expr(node.variables, env.prime())
+        same = self.equal(before, after, node.span)
+        if node.angle:
+            return self.condition(conjunction([action, negation(same)]))
+        return self.condition(disjunction([action, same]))
+
+    def _refused(self, node: Any, env: Place) -> Term:
+        raise NotLowered("a set of functions or records is used as a value")
+
+    # ------------------------------------------------------------ comparison
+
+    def equal(self, left: Term, right: Term, span: Span) -> Expr:
+        """Returns whether two terms are equal."""
+        if left.is_constant and right.is_constant:
+            if isinstance(left.kind, Never) or isinstance(right.kind, Never):
+                raise NotLowered("sets or functions that are not written out are compared")
+            try:
+                return TRUE if self.universe.equal(left.value, right.value) else FALSE
+            except values.EvaluationError as error:
+                return self.into(self.failing(span, str(error)), TRUTH)
+        left, right = self.written(left), self.written(right)
+        for term in (left, right):
+            if isinstance(term.kind, Never):
+                return self.into(term, TRUTH)
+        if left.is_constant:
+            left, right = right, left
+        return self.let(
+            left.code,
+            left.kind,
+            lambda e: (
+                self._equal(Term(left.kind, e), right, span)
+                if right.is_constant
+                else self.let(
+                    right.code,
+                    right.kind,
+                    lambda f: self._equal(Term(left.kind, e), Term(right.kind, f), span),
+                )
+            ),
+        )
+
+    def _equal(self, left: Term, right: Term, span: Span) -> Expr:
+        if isinstance(left.kind, Union):
+            result: Expr = FALSE
+            last = len(left.kind.cases) - 1
+            for number, part in reversed([*enumerate(left.kind.cases)]):
+                inner = Term(part, ir.Payload(core(part), left.code, number, 0))
+                test: Expr = TRUE if number == last else ir.HasTag(left.code, number)
+                result = chosen(test, self._equal(inner, right, span), result, BOOL)
+            return result
+        if isinstance(right.kind, Union):
+            return self._equal(right, left, span)
+        if head(left.kind) != head(right.kind):
+            if comparable(left.kind, right.kind):
+                return FALSE
+            if isinstance(left.kind, Rec) or isinstance(right.kind, Rec):
+                raise NotLowered("a record is compared with a value of another kind")
+            message = "values of different kinds are compared here"
+            return self.into(self.failing(span, message), TRUTH)
+        kind = join(left.kind, right.kind)
+        if not settled(kind):
+            raise NotLowered("values are compared whose parts are of different kinds")
+        if isinstance(kind, Number) and not right.is_constant:
+            return ir.Equal(left.code, right.code)
+        if right.is_constant and isinstance(kind, Number | Name):
+            return ir.Equal(left.code, self.own(right))
+        return ir.Equal(self.into(left, kind), self.into(right, kind))
+
+    _FORMS: dict[type, Callable[[Any, Any, Place], Term]] = {  # noqa: RUF012
+        tree.If: _if, tree.Case: _case, tree.Choose: _choose, tree.Filter: _filter,
+        tree.Image: _image, tree.Function: _function, tree.FunctionSet: _refused,
+        tree.Index: _index, tree.FieldOf: _field, tree.Record: _record, tree.RecordSet: _refused,
+        tree.Except: _except, tree.At: _at, tree.Tuple: _tuple, tree.Product: _product,
+        tree.SetOf: _set, tree.Let: _let, tree.Junction: _junction, tree.Quantified: _quantified,
+        tree.Boxed: _boxed,
+        tree.Labelled: lambda self, node, env: self.expr(node.body, env),
+        tree.Apply: lambda self, node, env: self.named(node, env),
+    }  # fmt: skip
+
+
+def values_product(sets: Sequence[Value]) -> Value:
+    """Returns the product of sets."""
+    return Product(sets)
+
+
+def _ordered(kind: Kind) -> bool:
+    """Returns whether the core orders the values of a kind as TLC does."""
+    match kind:
+        case Number() | Name() | Truth() | Never():
+            return True
+        case Rec() | Tup() | Fun():
+            return all(map(_ordered, components(kind)))
+        case _:
+            return False
+
+
+def _same_structure(source: Kind, target: Kind) -> bool:
+    """Returns whether two kinds differ in bounds only."""
+    match source, target:
+        case (Number(), Number()) | (Truth(), Truth()):
+            return True
+        case Name(), Name():
+            return source.model == target.model
+        case (Rec(), Rec()) | (Tup(), Tup()):
+            return all(map(_same_structure, components(source), components(target)))
+        case Fun(), Fun():
+            return source.domain == target.domain and _same_structure(
+                source.element, target.element
+            )
+        case SetOf(element), SetOf(other):
+            return _same_structure(element, other)
+        case Seq(element), Seq(other):
+            return _same_structure(element, other)
+        case _:
+            return False
+
+
+__all__ = ["Expressions", "cases", "element_of", "is_simple", "kind_of", "tag_of"]

@@ -1,0 +1,205 @@
+"""Builds the model of the core for a module."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+
+from fencepost.spec.core import ir, types
+from fencepost.spec.core.open_ranges import Range
+from fencepost.spec.core.properties import PropertyKind
+from fencepost.spec.records import dataclass, replace
+from fencepost.spec.tla.evaluate.specification import Specification
+from fencepost.spec.tla.evaluate.temporal import Condition
+from fencepost.spec.tla.evaluate.temporal import Part as Written
+from fencepost.spec.tla.inference.bounds import bets, with_bets
+from fencepost.spec.tla.inference.forms import Forms, Misfit
+from fencepost.spec.tla.inference.kinds import Kind, NotLowered, core, join, joined, kind_of
+from fencepost.spec.tla.lowering.actions import Actions, Wider
+from fencepost.spec.tla.lowering.places import Binding, Place
+from fencepost.spec.tla.lowering.terms import FALSE, TRUE, Term
+from fencepost.spec.tla.modules.scopes import Operator
+from fencepost.spec.tla.values.kinds import Value
+
+MAX_INITIAL = 20_000
+"""The maximum number of initial states."""
+MAX_REPEATED = 100
+"""The maximum number of times that the module is lowered, each time for wider kinds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lowered:
+    """A model of the core, the kinds of its variables, and the definitions that name its
+    actions.
+    """
+
+    model: ir.Model
+    kinds: tuple[Kind, ...]
+    forms: Forms
+    labels: tuple[Operator | None, ...]
+
+    def values(self, state: types.State) -> list[Value]:
+        """Returns the values of the variables in a state."""
+        return list(map(self.forms.decode, state, self.kinds))
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """A property of the model: its condition, or None if it is not evaluated."""
+
+    property: ir.Property
+    condition: Condition | None
+
+
+def seen(specification: Specification, states: Sequence[Sequence[Value]]) -> list[Kind]:
+    """Returns the least kinds of the variables that include the values in some states. Raises
+    `NotLowered`.
+    """
+    columns = zip(*states, strict=True)
+    return [
+        joined(kind_of(specification.universe, value) for value in dict.fromkeys(column))
+        for column in columns
+    ]
+
+
+def lowered(
+    specification: Specification,
+    kinds: Sequence[Kind],
+    ranges: Mapping[str, Range],
+    initial: Sequence[Sequence[Value]],
+    wanted: Sequence[Wanted],
+) -> Lowered:
+    """Lowers a module. The kinds of the variables include those of ``kinds``, and the bounds of the
+    bets those of ``ranges``. ``initial`` are the initial states. Raises `NotLowered`.
+    """
+    names = [variable.name for variable in specification.variables]
+    structures = [*kinds]
+    for _ in range(MAX_REPEATED):
+        complete = [
+            with_bets(kind, name, ranges) for kind, name in zip(structures, names, strict=True)
+        ]
+        try:
+            return _lowered(specification, complete, initial, wanted)
+        except Wider as wider:
+            index = wider.variable
+            structures[index] = join(structures[index], wider.kind)
+    raise NotLowered("the types of the variables have no end")
+
+
+def _lowered(
+    specification: Specification,
+    kinds: list[Kind],
+    initial: Sequence[Sequence[Value]],
+    wanted: Sequence[Wanted],
+) -> Lowered:
+    top = specification.config.source_span
+    ranges = {key: bounds for kind in kinds for key, bounds in bets(kind)}
+    numbers = {key: number for number, key in enumerate(ranges)}
+    lowering = Actions(specification, kinds, numbers)
+    part = specification.next_part
+    assert part is not None
+    actions = lowering.actions(part.node, place_of(part, lowering))
+    properties = tuple(_property(item, lowering) for item in wanted)
+    model = ir.Model(
+        name=specification.path.stem,
+        variables=tuple(
+            ir.StateVariable(variable.name, core(kind), "variable", "", False, variable.span or top)
+            for variable, kind in zip(specification.variables, kinds, strict=True)
+        ),
+        initial=_initial(lowering, initial),
+        actions=tuple(
+            ir.Action(
+                "Next" if label is None else label.name,
+                "",
+                "ordinary",
+                body,
+                top if label is None else label.place,
+            )
+            for label, body in actions
+        ),
+        properties=properties,
+        assumptions=(),
+        constants=(),
+        sites=tuple(lowering.sites),
+        guards=tuple(lowering.guards),
+        marks=(),
+        slots=lowering.slots,
+        labels=0,
+        open_ranges=tuple(
+            ir.OpenRange(key, "", low, high, top) for key, (low, high) in ranges.items()
+        ),
+    )
+    labels = tuple(label for label, _ in actions)
+    return Lowered(model, tuple(kinds), lowering.forms, labels)
+
+
+def place_of(part: Written, lowering: Actions) -> Place:
+    """Returns the place of a part of a specification."""
+    env = part.env
+    names: dict[str, Binding] = {name: lowering.constant(value) for name, value in part.values}
+    if set(env.locals) - set(names):
+        raise NotLowered("a property is inside of a LET or of an instance with parameters")
+    return Place(env.scope, names, {})
+
+
+def _property(item: Wanted, lowering: Actions) -> ir.Property:
+    kind, condition = item.property.kind, item.condition
+    if condition is None:
+        # The property is not evaluated.
+        return replace(item.property, kind=PropertyKind.INVARIANT, body=TRUE, formula=None)
+    assert condition.part is not None
+    env = place_of(condition.part, lowering)
+    if kind.of_steps:
+        lowering.after = {
+            index: partial(Term, inner, ir.Variable(core(inner), index, True))
+            for index, inner in enumerate(lowering.kinds)
+        }
+    else:
+        lowering.after = {}
+    return replace(item.property, body=lowering.cond(condition.part.node, env))
+
+
+def _initial(lowering: Actions, states: Sequence[Sequence[Value]]) -> ir.Statement:
+    """Returns the choice of an initial state."""
+    forms, kinds = lowering.forms, lowering.kinds
+    if len(states) > MAX_INITIAL:
+        raise NotLowered(f"there are more than {MAX_INITIAL:,} initial states")
+    try:
+        columns = [
+            tuple(forms.encode(state[index], kind) for state in states)
+            for index, kind in enumerate(kinds)
+        ]
+    except Misfit as misfit:
+        raise AssertionError("an initial state is outside of the kinds") from misfit
+    if not states:
+        lowering.guards.append(ir.Guard("choice", lowering.specification.config.source_span, -1))
+        return ir.Require(FALSE, len(lowering.guards) - 1)
+    if len(states) == 1:
+        return ir.Sequence(
+            tuple(
+                ir.Assign(index, (), ir.Literal(core(kind), column[0]))
+                for index, (kind, column) in enumerate(zip(kinds, columns, strict=True))
+            )
+        )
+    slot, number = lowering.slot(), types.Int(0, max(len(states) - 1, 0))
+    lowering.guards.append(ir.Guard("choice", lowering.specification.config.source_span, -1))
+    guard = len(lowering.guards) - 1
+    position = ir.Local(number, slot)
+    body = ir.Sequence(
+        tuple(
+            ir.Assign(
+                index,
+                (),
+                ir.At(
+                    core(kind),
+                    ir.Literal(types.Seq(core(kind), len(states)), column),
+                    position,
+                ),
+            )
+            for index, (kind, column) in enumerate(zip(kinds, columns, strict=True))
+        )
+    )
+    every = ir.Interval(
+        types.Set(number, len(states)), ir.Literal(number, 0), ir.Literal(number, len(states) - 1)
+    )
+    return ir.Pick(slot, every, None, guard, None, body)

@@ -1,0 +1,35 @@
+"""The engine ``compiled`` has TLC's results on small modules, or refuses them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.support.paths import ROOT
+from tests.support.tla_runs import blocks, model_at, summary, written
+
+from fencepost.checker.compiled.search import ENGINE
+from fencepost.checker.request import Unsupported
+
+_OTHERS = ROOT / "tests" / "checker" / "evaluator" / "modules.txt"
+_OWN = blocks(Path(__file__).with_name("modules.txt").read_text(encoding="utf-8"))
+_BLOCKS = blocks(_OTHERS.read_text(encoding="utf-8")) | _OWN
+_EXCEPTIONS = Path(__file__).with_name("exceptions.txt").read_text(encoding="utf-8").splitlines()
+EXCEPTIONS = dict(line.split(": ", 1) for line in _EXCEPTIONS)
+"""The modules with another result: the engine refuses a module, or reports another problem than the
+one that TLC meets first.
+"""
+
+
+@pytest.mark.parametrize("name", _BLOCKS)
+def test_results_are_those_of_tlc(name: str, tmp_path: Path) -> None:
+    path, expected = written(tmp_path, _BLOCKS[name])
+    try:
+        result = summary(model_at(path), engine=ENGINE)
+    except Unsupported as reason:
+        result = f"refused: {reason}"
+    assert result == EXCEPTIONS.get(name, expected)
+
+
+def test_exceptions_exist() -> None:
+    assert EXCEPTIONS.keys() <= _BLOCKS.keys() - _OWN.keys()
