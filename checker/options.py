@@ -116,6 +116,7 @@ MAX_COUNTEREXAMPLES = 100
 SYMBOLIC = "bmc, induction (docs/symbolic.md)"
 LONG = "Long runs (docs/large-models.md)"
 SPARK = "Spark (docs/spark.md)"
+MODULES = "TLA+ modules (docs/tla.md)"
 
 OPTIONS = (
     Option(
@@ -132,9 +133,11 @@ OPTIONS = (
     Option("--path", "path", "search", "Also find modules in this folder.", "DIR", several=True),
     Option(
         "--config", "config", "settings.configs", "", "FILE", several=True, stored=tuple,
+        topic=MODULES,
     ),
     Option(
         "--allow-read", "allow_read", "settings.readable", "", "DIR", several=True, stored=tuple,
+        topic=MODULES,
     ),
     Option("--engine", "engine", "settings.engine", "Engine: local (default), spark, ...", "NAME"),
     Option("--slow", "slow", "slow", "Include slow checks."),
@@ -178,8 +181,8 @@ OPTIONS = (
         units.memory, words=lambda value: [as_given(value)], low=units.MIN_MEMORY,
     ),
     Option(
-        "--cross-check", "cross_check", "settings.cross_check",
-        "Compare with engines E (default: bmc or local).", "[=E,...]", names,
+        "--cross-check", "cross_check", "settings.cross_check", "", "[=E,...]", names,
+        topic=SYMBOLIC,
     ),
     Option("--k", "k", "settings.limits.solving.k", "", "K", number(1), low=1, topic=SYMBOLIC),
     Option(

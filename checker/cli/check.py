@@ -40,7 +40,7 @@ from fencepost.checker.cli.terminal import (
 )
 from fencepost.checker.cli.watch import watch
 from fencepost.checker.native.machine.code_cache import Cache, written_by_another_key
-from fencepost.checker.options import LONG, SPARK, SYMBOLIC
+from fencepost.checker.options import LONG, MODULES, SPARK, SYMBOLIC
 from fencepost.checker.report.assurance import strictly
 from fencepost.checker.report.baseline import read
 from fencepost.checker.report.formats import Form, made
@@ -73,7 +73,7 @@ SPECS = click.argument("specs", metavar="SPEC...", nargs=-1, required=True, type
     optional=("--cross-check",),
     short_help="Search the reachable states of specs.",
     epilog=f"""\b
-{topics(SYMBOLIC, LONG, SPARK)}
+{topics(SYMBOLIC, LONG, SPARK, MODULES)}
 Reports (docs/ci.md): --trace-style, --summary, --remarks, --remarks-baseline, --baseline
 Example:  fencepost check race.fence --const N=2;  fencepost check M.tla --config M2.cfg
 Exit code: 0 as expected, 3 inconclusive, 4 not found, 10 assumption, 11 deadlock, 12 invariant,

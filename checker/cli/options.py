@@ -169,7 +169,7 @@ FORMATS = click.option(
     type=report_form(FORMS),
     multiple=True,
     shell_complete=completing.one_of(FORMS),
-    help=f"{listing(FORMS)}; repeatable.",
+    help=f"{', '.join(FORMS)}; repeatable.",
 )
 FILE = click.Path(path_type=Path, readable=False)
 """The type of a path that the shell completes and that need not exist."""
