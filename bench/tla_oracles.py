@@ -1,29 +1,34 @@
 """Compares what reads TLA+ modules with TLC: `python -m bench.tla_oracles KIND FIRST COUNT`.
 
 ``random`` searches random modules, and compares the results with TLC's; with --record FILE, TLC's
-results are written to a file for the tests. ``run`` only runs random modules.
+results are written to a file for the tests. ``run`` only runs random modules, and
+``broken`` runs damaged ones. ``damaged`` compares with SANY which damaged modules are accepted.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import re
 import subprocess
 import sys
 import tempfile
 import traceback
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
+from tests.support.paths import ROOT
+from tests.support.tla_damaged import broken_module, damaged_module
 from tests.support.tla_modules import RandomModule, random_module
-from tests.support.tla_runs import agree, random_result
+from tests.support.tla_runs import accepted, agree, first_word, random_result
 
 from bench.tlc_run import CRASH, JAVA_OPTIONS, Answer, Broken, Tlc, answer
 from fencepost.checker.request import Limits
 from fencepost.checker.search.alarm import raised_after
 from fencepost.spec.text.problem import Rejected
 
+ORACLE = ROOT / "tests" / "support" / "SanyOracle.java"
 MAX_STATES = 2_000
 MAX_SECONDS = 30.0
 HEAP = "-Xmx512m"
@@ -78,34 +83,73 @@ def _line(result: Answer) -> str:
     return f"{named}, {result.length} states" if result.length and not partial else named
 
 
-def compared(first: int, count: int, tlc: Tlc | None) -> Iterator[tuple[int, str, str]]:
+def compared(
+    make: Callable[[int], RandomModule], seeds: range, tlc: Tlc | None
+) -> Iterator[tuple[int, str, str]]:
     """Yields the seeds of random modules with the results of both sides. TLC's is empty if our
     search is not complete, or without TLC.
     """
-    for seed in range(first, first + count):
-        module = random_module(seed)
+    for seed in seeds:
+        module = make(seed)
         with tempfile.TemporaryDirectory(prefix="fencepost-tla-") as folder:
             mine = ours(Path(folder), module)
             judged = tlc is not None and mine != UNDECIDED and not mine.startswith("FAILS")
             yield seed, mine, theirs(tlc, Path(folder), module) if tlc and judged else ""
 
 
+def sany(tlc: Tlc, folder: Path, names: Sequence[str]) -> dict[str, str]:
+    """Returns what SANY says about modules in a folder: "accepted", or "refused" and why."""
+    ran = subprocess.run(
+        [
+            tlc.java, *JAVA_OPTIONS, f"-Djava.io.tmpdir={folder}", "-cp", str(tlc.jar),
+            str(ORACLE), *names,
+        ],
+        cwd=folder,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=tlc.patience,
+        check=True,
+    )  # fmt: skip
+    assert "@@end" in ran.stdout, ran.stdout
+    said = re.findall(r"^@@(\w+) (.*)$", ran.stdout, re.MULTILINE)
+    return dict(said)
+
+
+def damaged(seeds: range, tlc: Tlc) -> Iterator[tuple[int, str, str]]:
+    """Yields the seeds of damaged modules with the answers of both sides."""
+    with tempfile.TemporaryDirectory(prefix="fencepost-tla-") as scratch:
+        folder = Path(scratch)
+        names = {f"D{seed}": seed for seed in seeds}
+        for name, seed in names.items():
+            (folder / f"{name}.tla").write_text(damaged_module(seed), encoding="utf-8")
+        answers = sany(tlc, folder, [*names])
+        for name, seed in names.items():
+            yield seed, accepted(folder / f"{name}.tla"), answers[name]
+
+
 def main() -> int:
     parser = argparse.ArgumentParser("python -m bench.tla_oracles", description=__doc__)
-    parser.add_argument("kind", choices=["random", "run"])
+    parser.add_argument("kind", choices=["random", "run", "broken", "damaged"])
     parser.add_argument("first", type=int)
     parser.add_argument("count", type=int)
     parser.add_argument("--record", type=Path, metavar="FILE")
     options = parser.parse_args()
-    tlc = Tlc.locate() if options.kind == "random" else None
+    seeds = range(options.first, options.first + options.count)
+    tlc = Tlc.locate() if options.kind in ("random", "damaged") else None
+    if options.kind == "damaged":
+        assert tlc is not None
+        results = damaged(seeds, tlc)
+    else:
+        results = compared(broken_module if options.kind == "broken" else random_module, seeds, tlc)
     totals, recorded, wrong = Counter[str](), dict[str, str](), 0
-    for seed, mine, other in compared(options.first, options.count, tlc):
-        totals[mine.partition(",")[0].partition(":")[0]] += 1
+    for seed, mine, other in results:
+        totals[first_word(mine)] += 1
         if other:
-            recorded[str(seed)] = other
+            recorded[str(seed)] = first_word(other) if options.kind == "damaged" else other
         if mine.startswith("FAILS") or (other and not agree(mine, other)):
             wrong += 1
-            print(f"{seed}: ours {mine}\n  TLC's {other}", flush=True)
+            print(f"{seed}: ours {mine}\n  theirs {other}", flush=True)
     print(f"{dict(totals)}; {wrong} wrong")
     if options.record:
         options.record.write_text(json.dumps(recorded, indent=0) + "\n", encoding="utf-8")

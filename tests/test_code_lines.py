@@ -40,7 +40,7 @@ ROWS: dict[str, int] = {
     "spec/mutation": 500,
     "spec/semantics": 1_350,
     "spec/syntax": 3_000,
-    "spec/tla": 6_100,
+    "spec/tla": 6_300,
     # The compiled path is counted apart from the front end and its evaluator, which are complete
     # without it.
     "spec/tla/inference": 500,
@@ -55,9 +55,9 @@ ROWS: dict[str, int] = {
     "tests/naive": 1_250,
     "tests/random": 450,
     "tests/spark": 1_250,
-    "tests/spec": 4_700,
+    "tests/spec": 4_750,
     "tests/strategies": 3_550,
-    "tests/support": 7_000,
+    "tests/support": 7_200,
 }  # fmt: skip
 """The largest allowed number of code lines in the Python files of a folder and its subfolders."""
 

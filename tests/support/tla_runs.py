@@ -11,8 +11,14 @@ from fencepost.checker.evaluator.program import load
 from fencepost.checker.evaluator.search import ENGINE
 from fencepost.checker.request import Engine, Limits, Request
 from fencepost.spec.core.ir import Model
+from fencepost.spec.text.problem import Rejected
+from fencepost.spec.tla.evaluate.specification import Specification
+from fencepost.spec.tla.modules.loader import Loader
+from fencepost.spec.tla.modules.scopes import Constant
 
 UNLIMITED = Limits()
+_CONFIGURATION = ("F656", "F657", "F658")
+"""Codes of problems with a configuration, and of what is not supported."""
 
 
 def blocks(text: str) -> dict[str, str]:
@@ -42,6 +48,24 @@ def model_at(path: Path) -> Model:
     return program.model(program.checks[0])
 
 
+def accepted(path: Path) -> str:
+    """Returns "accepted" if a module is valid, else "refused" with a reason. Each constant gets a
+    value, and there is no behaviour.
+    """
+    config = path.with_suffix(".cfg")
+    try:
+        names = [*Loader(path).load().names.items()]
+        given = [name for name, e in names if isinstance(e, Constant) and not e.arity]
+        text = "".join(f"CONSTANT {name} = {name}\n" for name in given)
+        config.write_text(text, encoding="utf-8")
+        Specification(path, config)
+    except Rejected as rejected:
+        wrong = [problem for problem in rejected.problems if problem.code not in _CONFIGURATION]
+        if wrong:
+            return f"refused: {wrong[0].code} {wrong[0].message}"
+    return "accepted"
+
+
 def random_result(folder: Path, module: RandomModule, limits: Limits = UNLIMITED) -> str:
     """Writes a random module, and returns the result of its search. Raises `Rejected`."""
     path = folder / f"{module.name}.tla"
@@ -54,7 +78,14 @@ def agree(mine: str, other: str) -> bool:
     """Returns whether our result is TLC's. TLC shows no trace for some errors, and the incomplete
     state in the trace of others.
     """
-    return mine.partition(",")[0] == other if other == "error" else mine == other
+    if other == "error" or first_word(other) == "refused":
+        return first_word(mine) == first_word(other)
+    return mine == other
+
+
+def first_word(result: str) -> str:
+    """Returns a result without details."""
+    return re.split("[,:]", result, maxsplit=1)[0]
 
 
 def summary(model: Model, limits: Limits = UNLIMITED, engine: Engine = ENGINE) -> str:

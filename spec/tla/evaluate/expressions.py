@@ -117,8 +117,9 @@ class Expressions:
 
     def computed(self, span: Span, codes: Sequence[Code], compute: Callable[..., Any]) -> Code:
         """Compiles an operation on the values of expressions. An error gets the place ``span``."""
-        level = max((code.level for code in codes), default=0)
-        free = NOTHING.union(*[code.free for code in codes])
+        level, free = _joined(codes)
+        if level > 2:
+            raise mistake("F655", span, "a temporal formula cannot be an operand of this operator")
         runs = [code.run for code in codes]
         if len(runs) == 1:
             (only,) = runs
@@ -159,9 +160,17 @@ class Expressions:
         value = node.value
         return Code(lambda frame: value)
 
+    def connected(self, codes: Sequence[Code], span: Span) -> tuple[int, frozenset[int]]:
+        """Returns the level and the free slots of a formula that connects others."""
+        levels = {code.level for code in codes}
+        if levels >= {2, 3}:
+            message = "an action and a temporal formula cannot be connected; write [A]_v for A"
+            raise mistake("F655", span, message)
+        return _joined(codes)
+
     def _junction(self, node: Any, env: Env) -> Code:
         codes = [self.cond(item, env) for item in node.items]
-        level, free = _joined(codes)
+        level, free = self.connected(codes, node.span)
         runs = tuple(code.run for code in codes)
         if node.sign == "/\\":
             if len(runs) == 2:
@@ -603,8 +612,6 @@ class Expressions:
                 inner = env.having(names)
                 continue
             assert isinstance(unit, tree.Definition), unit
-            if unit.name in env.locals and unit.name not in names:
-                raise mistake("F652", unit.span, f'"{unit.name}" has a meaning already')
             parameters = {
                 p.name: Local("operator" if p.arity else "lazy", env.layout.slot(), p.arity)
                 for p in unit.parameters

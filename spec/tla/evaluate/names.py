@@ -126,8 +126,8 @@ class Names(Expressions):
         return self.computed(node.span, codes, compute)
 
     def _connected(self, node: Any, env: Env, make: Callable[[Run, Run], Run]) -> Code:
-        left, right = (self.cond(arg, env) for arg in node.args)
-        return Code(make(left.run, right.run), max(left.level, right.level), left.free | right.free)
+        left, right = codes = [self.cond(arg, env) for arg in node.args]
+        return Code(make(left.run, right.run), *self.connected(codes, node.span))
 
     def _membership(self, node: Any, env: Env) -> Code:
         """Compiles ``x \\in S``. The members of a filtered set are tested without making it."""

@@ -8,6 +8,7 @@ from pathlib import Path
 from fencepost.spec.text import library
 from fencepost.spec.text.problem import Problem, Rejected, suggestion
 from fencepost.spec.text.source import Source, Span
+from fencepost.spec.tla.modules.order import Order
 from fencepost.spec.tla.modules.scopes import (
     BuiltIn,
     Constant,
@@ -19,7 +20,7 @@ from fencepost.spec.tla.modules.scopes import (
 )
 from fencepost.spec.tla.standard.table import FOLDER, STANDARD
 from fencepost.spec.tla.syntax import tree
-from fencepost.spec.tla.syntax.units import parse_module
+from fencepost.spec.tla.syntax.units import has_module, parse_module
 
 SUFFIX = ".tla"
 MAX_MODULES = 200
@@ -45,7 +46,7 @@ class Loader:
     def load(self) -> Scope:
         """Returns the scope of the root module. Raises `Rejected`."""
         source = library.read(self.root)
-        module = parse_module(source)
+        module = parse_module(source, self.root.stem)
         if module.name != self.root.stem:
             message = f'the module of this file must be called "{self.root.stem}"'
             raise Rejected([Problem("F652", module.span, message)])
@@ -99,7 +100,10 @@ class Loader:
         if name in self._trees:
             return self._trees[name]
         path = self._path(name)
-        if path is None:
+        source = self.sources[self.trees[0].name]
+        if path is not None:
+            source = library.read(path)
+        elif not has_module(source, name):
             folders = (*self.folders, FOLDER)
             near = [p.stem for folder in folders for p in _modules(folder)]
             hint = suggestion(name, [*near, *STANDARD])
@@ -110,8 +114,7 @@ class Loader:
             raise Rejected([Problem("F652", span, message)])
         if len(self._trees) >= MAX_MODULES:
             raise Rejected([Problem("F652", span, f"more than {MAX_MODULES} modules are read")])
-        source = library.read(path)
-        module = parse_module(source)
+        module = parse_module(source, name)
         self.trees.append(module)
         self.sources[name] = source
         self._trees[name] = module
@@ -147,8 +150,7 @@ class Loader:
             scope.modules.update(extended.modules)
             scope.around.update(extended.around)
             self._extend(scope, extended, span)
-        for unit in module.units:
-            self._unit(unit, scope)
+        self._units(module, scope)
         self._trail.pop()
         return scope
 
@@ -161,18 +163,24 @@ class Loader:
             scope.hidden.update(self.plain("Functions", span, None).visible())
         scope.hidden.update(extended.hidden)
 
+    def _units(self, module: tree.Module, scope: Scope) -> None:
+        order = Order(module, scope.names)
+        for unit in module.units:
+            order.check(unit)
+            self._unit(unit, scope)
+        order.end()
+
     def _unit(self, unit: tree.Unit, scope: Scope) -> None:
         match unit:
             case tree.Constants(names=names):
                 for name in names:
-                    if not isinstance(scope.names.get(name.name), Substituted):
-                        constant = Constant(name.name, scope.name, name.span, name.arity)
+                    constant = Constant(name.name, scope.name, name.span, name.arity)
+                    if not _declared_already(scope, constant):
                         scope.declare(name.name, constant, name.span)
             case tree.Variables(names=names):
                 for name in names:
-                    if not isinstance(scope.names.get(name.name), Substituted):
-                        number = len(self.variables)
-                        variable = Variable(name.name, scope.name, name.span, number)
+                    variable = Variable(name.name, scope.name, name.span, len(self.variables))
+                    if not _declared_already(scope, variable):
                         self.variables.append(variable)
                         scope.declare(name.name, variable, name.span)
             case tree.Definition():
@@ -291,8 +299,16 @@ class Loader:
                 inner.modules.update(extended.modules)
                 inner.around.update(extended.around)
             self._extend(inner, extended, span)
-        for unit in module.units:
-            self._unit(unit, inner)
+        self._units(module, inner)
+
+
+def _declared_already(scope: Scope, new: Constant | Variable) -> bool:
+    """Returns whether an instance replaces a name, or it is declared in the same way already."""
+    earlier = scope.names.get(new.name)
+    if isinstance(earlier, Substituted):
+        return True
+    arity = getattr(new, "arity", 0)
+    return isinstance(earlier, type(new)) and getattr(earlier, "arity", 0) == arity
 
 
 def _modules(folder: Path) -> list[Path]:

@@ -122,7 +122,7 @@ class Expressions(Reader):
                 result = tree.Index(result, self._single(arguments), self.span(start))
             elif self.sees(".") and self.peek(1).kind == "name":
                 self.next()
-                result = tree.FieldOf(result, self.next().text, self.span(start))
+                result = tree.FieldOf(result, self.name("a field").text, self.span(start))
             else:
                 return result
 
@@ -136,7 +136,7 @@ class Expressions(Reader):
     def _listed(self, closing: str) -> list[Expr]:
         """Parses expressions between commas, up to a closing token, which is not read."""
         items: list[Expr] = []
-        while not self.sees(closing):
+        while items or not self.sees(closing):
             items.append(self.expression())
             if not self.takes(","):
                 break
@@ -243,7 +243,9 @@ class Expressions(Reader):
             bounds = self.bounds()
             self.expect("}")
             return tree.Image(first, bounds, self.span(token.start))
-        items = [first, *(self._listed("}") if self.takes(",") else ())]
+        items = [first]
+        while self.takes(","):
+            items.append(self.expression())
         self.expect("}")
         return tree.SetOf(tuple(items), self.span(token.start))
 
@@ -296,7 +298,7 @@ class Expressions(Reader):
 
     def _tuple(self, token: Token) -> Expr:
         items: list[Expr] = []
-        while not self.sees(">>", ">>_"):
+        while items or not self.sees(">>", ">>_"):
             items.append(self.expression())
             if not self.takes(","):
                 break
@@ -345,7 +347,7 @@ class Expressions(Reader):
         arrow = self.peek(1).text
         fields: list[tuple[str, Expr]] = []
         while True:
-            name = self.next().text
+            name = self.name("a field").text
             self.expect(arrow)
             fields.append((name, self.expression()))
             if not self.takes(","):
@@ -361,7 +363,7 @@ class Expressions(Reader):
             path: list[Expr] = []
             while not self.sees("="):
                 if self.takes("."):
-                    field = self.next()
+                    field = self.name("a field")
                     path.append(tree.String(field.text, self.span(field.start)))
                 else:
                     self.expect("[")

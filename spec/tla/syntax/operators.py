@@ -70,6 +70,11 @@ PREFIX = {
     "UNCHANGED": Fixity(4, 15), "SUBSET": Fixity(10, 13), "UNION": Fixity(10, 13),
     "DOMAIN": Fixity(10, 13),
 }  # fmt: skip
+LANGUAGE = frozenset({
+    "=", "#", "/\\", "\\/", "=>", "<=>", "\\in", "\\notin", "\\subseteq", "\\cup", "\\cap", "\\",
+    "\\X", "~>", "-+->", "\\cdot", "~", "[]", "<>", "'",
+})  # fmt: skip
+"""The operators that no module can define."""
 POSTFIX = {"'": Fixity(15, 15), "^+": Fixity(15, 15), "^*": Fixity(15, 15), "^#": Fixity(15, 15)}
 NEGATIVE = "-."
 """The name of unary minus in definitions and trees."""

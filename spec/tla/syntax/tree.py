@@ -275,6 +275,10 @@ def operands(node: Expr) -> tuple[Expr, ...]:
             return first, second, third
         case Index(function=first, argument=second) | FunctionSet(domain=first, range=second):
             return first, second
+        case Quantified(bounds=bounds) | Function(bounds=bounds) | Image(bounds=bounds):
+            return tuple(bound.domain for bound in bounds if bound.domain is not None)
+        case Choose(bound=bound) | Filter(bound=bound):
+            return () if bound.domain is None else (bound.domain,)
         case Labelled(body=body):
             return operands(body)
         case _:

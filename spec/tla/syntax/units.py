@@ -10,10 +10,10 @@ from fencepost.spec.text.source import Source, Span
 from fencepost.spec.tla.syntax import tree
 from fencepost.spec.tla.syntax.expressions import Expressions
 from fencepost.spec.tla.syntax.lexer import Token, refused
-from fencepost.spec.tla.syntax.operators import INFIX, NEGATIVE, POSTFIX, PREFIX, SYNONYMS
+from fencepost.spec.tla.syntax.operators import INFIX, NEGATIVE, POSTFIX, SYNONYMS
 from fencepost.spec.tla.syntax.tree import Definition, Expr, Instance, Parameter, Unit
 
-_BEGIN = re.compile(r"-{4,}[ \t]*MODULE[ \t]+[A-Za-z0-9_]+[ \t]*-{4,}")
+_BEGIN = re.compile(r"-{4,}[ \t]*MODULE[ \t]+([A-Za-z0-9_]+)[ \t]*-{4,}")
 _THEOREMS = frozenset({"THEOREM", "LEMMA", "PROPOSITION", "COROLLARY"})
 _ASSUMES = frozenset({"ASSUME", "ASSUMPTION", "AXIOM"})
 _VARIABLES = ("VARIABLE", "VARIABLES")
@@ -21,14 +21,20 @@ _CONSTANTS = ("CONSTANT", "CONSTANTS")
 _FIRST_WORDS = _THEOREMS | _ASSUMES | {*_VARIABLES, *_CONSTANTS, "LOCAL", "INSTANCE", "RECURSIVE"}
 
 
-def parse_module(source: Source) -> tree.Module:
-    """Parses the module in a file, which may have other text before and after it. Raises
-    `Rejected`.
+def has_module(source: Source, name: str) -> bool:
+    """Returns whether a file has a module with a name."""
+    return any(begin[1] == name for begin in _BEGIN.finditer(source.text))
+
+
+def parse_module(source: Source, name: str = "") -> tree.Module:
+    """Parses the first module in a file, or the one with a name if there is one. The file may have
+    other text before and after it. Raises `Rejected`.
     """
-    begin = _BEGIN.search(source.text)
-    if begin is None:
+    begins = [*_BEGIN.finditer(source.text)]
+    if not begins:
         message = 'this file has no module: a line "---- MODULE Name ----" is expected'
         raise refused(source, 0, min(1, len(source.text)), message)
+    begin = next((begin for begin in begins if begin[1] == name), begins[0])
     try:
         reader = Units(source, begin.start())
         return replace(reader.module(), words=reader.words("name"), strings=reader.words("string"))
@@ -136,10 +142,8 @@ class Units(Expressions):
     def _head(self) -> tuple[str | None, tuple[Parameter, ...]]:
         """Parses what is defined: its name and parameters. The name is None for a function."""
         token = self.peek()
-        if token.kind == "sign" and token.text in ("-.", *PREFIX) and self.peek(1).kind == "name":
-            self.next()
-            name = NEGATIVE if token.text == "-." else token.text
-            return name, (self._parameter(),)
+        if self.takes(NEGATIVE):
+            return NEGATIVE, (self._parameter(),)
         first = self.peek(1)
         if token.kind == "name" and first.kind == "sign":
             if first.text in INFIX and self.peek(2).kind == "name" and self.sees("==", ahead=3):
