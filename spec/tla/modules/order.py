@@ -18,12 +18,12 @@ _EXPRESSIONS = get_args(Expr)
 
 
 class Order:
-    """Checks the units of one module. ``known`` are the names so far, which grow. In an instance,
+    """Checks the units of one module. ``earlier`` are the names declared so far, which grow. In an instance,
     they have the constants and variables of the module from the beginning.
     """
 
-    def __init__(self, module: tree.Module, known: Container[str]) -> None:
-        self._known = known
+    def __init__(self, module: tree.Module, earlier: Container[str]) -> None:
+        self._earlier = earlier
         self._later = {name: span for unit in module.units for name, span in _declared(unit)}
         """The names that the rest of the module declares, with their places."""
         self._recursive: dict[str, tree.Parameter] = {}
@@ -80,7 +80,7 @@ class Order:
     def _with(self, bound: frozenset[str], names: Iterable[tuple[str, Span]]) -> frozenset[str]:
         """Returns the local names with more of them."""
         for name, span in names:
-            if name in bound or (name in self._known and name not in self._later):
+            if name in bound or (name in self._earlier and name not in self._later):
                 raise Rejected([Problem("F652", span, f'"{name}" has a meaning already')])
             bound |= {name}
         return bound
