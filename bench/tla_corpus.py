@@ -13,6 +13,7 @@ import argparse
 import dataclasses
 import json
 import re
+import signal
 import sys
 import tempfile
 import time
@@ -116,7 +117,9 @@ def models(examples: Path) -> Iterator[Model]:
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """Where the models and their modules are, and how long a run may take."""
+    """Where the models and their modules are, and how many seconds of processor time a run may
+    take.
+    """
 
     examples: Path
     modules: Sequence[Path]
@@ -142,7 +145,7 @@ def judge(tlc: Tlc, model: Model, around: Surroundings) -> Result:
                 "-metadir", str(copy / "states"), "-config", "judged.cfg", module.name,
             ],
             folder=copy,
-            codes=range(256),
+            codes=range(-64, 256),
         )  # fmt: skip
     seconds = _seconds(ran)
     if ran.code in TIMED_OUT:
@@ -177,7 +180,7 @@ def check(model: Model, around: Surroundings) -> Result:
         ran = run(
             [*_limited(around.seconds), *command],
             environment=surroundings(cache),
-            codes=range(256),
+            codes=range(-64, 256),
         )
     seconds = _seconds(ran)
     if ran.code in TIMED_OUT:
@@ -205,12 +208,18 @@ def read(report: Mapping[str, Any]) -> Result:
     )
 
 
-TIMED_OUT: Final = (124, 137)
-"""Exit codes of a command that `timeout` has ended."""
+TIMED_OUT: Final = (124, 137, -signal.SIGXCPU, 128 + signal.SIGXCPU, -signal.SIGKILL)
+"""Exit codes of a command that reaches a limit of `_limited`."""
+PATIENCE: Final = 6
+"""Limit of the time of a run as a multiple of its processor time."""
 
 
 def _limited(seconds: float) -> tuple[str, ...]:
-    return "timeout", "--kill-after=5", str(seconds)
+    limit = int(seconds)
+    return (
+        "prlimit", f"--cpu={limit}:{limit + 10}", "--core=0",
+        "timeout", "--kill-after=5", str(PATIENCE * limit),
+    )  # fmt: skip
 
 
 def _copied(folder: Path, copy: Path) -> None:
@@ -333,7 +342,7 @@ def main() -> int:
     parser.add_argument("--side", choices=[*SIDES, "both", "none"], default="both")
     parser.add_argument("--only", default="", help="a part of the names of models")
     parser.add_argument("--again", default="", help="verdicts that are found again, or all")
-    parser.add_argument("--seconds", type=float, default=60.0, help="time limit of a run")
+    parser.add_argument("--seconds", type=float, default=60.0, help="processor time of a run")
     parser.add_argument("--page", action="store_true", help="rewrites the table of docs/tla.md")
     options = parser.parse_args()
     around = Surroundings(options.examples, options.modules, options.classes, options.seconds)

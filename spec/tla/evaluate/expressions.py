@@ -33,7 +33,13 @@ from fencepost.spec.tla.values.kinds import (
     NotInDomain,
     Value,
 )
-from fencepost.spec.tla.values.lazy_sets import Filter, FunctionSet, Product, RecordSet
+from fencepost.spec.tla.values.lazy_sets import (
+    WRITTEN,
+    Filter,
+    FunctionSet,
+    Product,
+    RecordSet,
+)
 from fencepost.spec.tla.values.universe import FLAT
 
 _TRIVIAL = (tree.Number, tree.String, tree.Truth)
@@ -301,10 +307,15 @@ class Expressions:
         free = free.difference(binder.slots)
         test, bind, universe = code.run, binder.bind, self.universe
         domain, span = binder.domain.run, node.bound.domain.span
+        # A constant is computed once, so its elements are. As in TLC, others are tests if their
+        # elements are chosen from a set such as SUBSET S.
+        constant = not level and not free
 
         def run(frame: Frame) -> Any:
             values = domain(frame)
-            if isinstance(values, LazySet) and not values.is_finite(universe):
+            if isinstance(values, LazySet) and (
+                not values.is_finite(universe) or not (constant or isinstance(values, WRITTEN))
+            ):
                 kept_frame = frame.copy()
 
                 def holds(value: Value) -> bool:
@@ -464,6 +475,7 @@ class Expressions:
         first, second = (code.run for code in codes)
         literal, flat = codes[1].literal, codes[1].literal.__class__
         compare, span, fails = self.universe.compare, node.span, not holds
+        sets_differ = self.universe.differ
 
         def differ(left: Any, right: Any) -> bool:
             try:
@@ -482,7 +494,9 @@ class Expressions:
             if left is right or left == right:
                 return holds
             kind = left.__class__
-            if kind in FLAT and kind is right.__class__:
+            if kind is right.__class__ and (
+                kind in FLAT or (kind is frozenset and sets_differ(left, right))
+            ):
                 return fails
             return differ(left, right)
 

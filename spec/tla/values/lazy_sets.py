@@ -283,19 +283,28 @@ class SequenceSet(LazySet):
 
 
 class Filter(LazySet):
-    """``{x \\in base : predicate(x)}``."""
+    """``{x \\in base : predicate(x)}``. The elements are kept when they are enumerated again."""
 
-    __slots__ = ("base", "predicate")
+    __slots__ = ("base", "chosen", "enumerated", "predicate")
 
     def __init__(self, base: Value, predicate: Callable[[Value], bool]) -> None:
         self.base = base
         self.predicate = predicate
+        self.enumerated = False
+        self.chosen: tuple[Value, ...] | None = None
 
     def contains(self, universe: Operations, value: Value) -> bool:
         return universe.contains(self.base, value) and self.predicate(value)
 
     def elements(self, universe: Operations) -> Iterable[Value]:
-        return filter(self.predicate, universe.elements(self.base))
+        if self.chosen is not None:
+            return self.chosen
+        chosen = filter(self.predicate, universe.elements(self.base))
+        if not self.enumerated:
+            self.enumerated = True
+            return chosen
+        self.chosen = tuple(chosen)
+        return self.chosen
 
     def is_finite(self, universe: Operations) -> bool:
         return universe.is_finite(self.base)
@@ -409,3 +418,7 @@ class BigUnion(LazySet):
 
     def text(self, universe: Operations) -> str:
         return f"UNION {{{', '.join(map(universe.show, self.sets))}}}"
+
+
+WRITTEN: Final = (Interval, Enumeration)
+"""Sets whose chosen elements TLC writes out."""

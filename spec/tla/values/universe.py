@@ -285,6 +285,20 @@ class Universe(Operations):
             return False
         return self.compare(left, right) == 0
 
+    def differ(self, left: frozenset[Any], right: frozenset[Any]) -> bool:
+        """Returns whether two sets surely differ: as TLC does, it compares their sizes and then
+        their elements in order, but gives up if it must look into elements.
+        """
+        first, second = self._ordered.get(left), self._ordered.get(right)
+        if first is None or second is None:
+            return False
+        if len(first) != len(second):
+            return True
+        for one, other in zip(first, second, strict=True):
+            if one is not other and one != other:
+                return one.__class__ is other.__class__ and one.__class__ in FLAT
+        return False
+
     def compare(self, left: Value, right: Value) -> int:
         """Returns a negative number, zero or a positive number as ``left`` is before, equal to or
         after ``right``.
