@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 
 from fencepost.spec.core import ir, types
 from fencepost.spec.core.ir import Expr, Statement
+from fencepost.spec.core.type_relations import least
 from fencepost.spec.records import dataclass
 from fencepost.spec.text.problem import Rejected
 from fencepost.spec.tla.evaluate.specification import Specification
@@ -302,7 +303,7 @@ class Actions(Operators):
             local = env.names.get(node.name)
             if isinstance(local, Definition):
                 inner = self.entered(local, node, env)
-                return self._called(local, inner, way, then, outer)
+                return self._act(local.body, inner, way, then, outer)
             if isinstance(local, Argument):
                 if env.primed:
                     return self._required(node, env, way, then)
@@ -327,24 +328,8 @@ class Actions(Operators):
                     if early is not None:
                         names[name], more = early
                         held += more
-            inner = Place(inner.scope, names, inner.base, inner.primed)
-        return self._holding(held, self._called(entity, inner, way, then, outer))
-
-    def _called(self, entity: Any, inner: Place, way: Way, then: Then, outer: bool) -> Statement:
-        calls = self._calls
-
-        def after(next: Way) -> Statement:
-            # The rest of the action is not inside of the call.
-            inside, self._calls = self._calls, calls
-            result = then(next)
-            self._calls = inside
-            return result
-
-        def lower(body: Any, at: Place) -> Statement:
-            return self._act(body, at, way, after, outer)
-
-        result: Statement = self.call(entity, inner, lower)
-        return result
+            inner = Place(inner.scope, names, inner.base, inner.primed, inner.trail)
+        return self._holding(held, self._act(entity.body, inner, way, then, outer))
 
     def _splits(self, node: Any, env: Place, seen: frozenset[int]) -> bool:
         """Returns whether there may be several ways through an action, or an assignment in it."""
@@ -401,9 +386,11 @@ class Actions(Operators):
             case Substituted():
                 return self.target(entity.expr, env.outside(entity.outer))
             case Operator(parameters=()) if isinstance(entity.body, Apply):
-                if entity.scope.parameters or self._calls.count(entity):
+                if entity.scope.parameters or entity in env.trail:
                     return None
-                return self.target(entity.body, Place(entity.scope, {}, {}))
+                return self.target(
+                    entity.body, Place(entity.scope, {}, {}, trail=(*env.trail, entity))
+                )
             case _:
                 return None
 
@@ -438,9 +425,11 @@ class Actions(Operators):
             case Substituted():
                 return self.variables_of(entity.expr, env.outside(entity.outer))
             case Operator(parameters=()) if isinstance(entity.body, Apply | tree.Tuple):
-                if entity.scope.parameters or self._calls.count(entity):
+                if entity.scope.parameters or entity in env.trail:
                     return None
-                return self.variables_of(entity.body, Place(entity.scope, {}, {}))
+                return self.variables_of(
+                    entity.body, Place(entity.scope, {}, {}, trail=(*env.trail, entity))
+                )
             case _:
                 return None
 
@@ -609,7 +598,7 @@ class Actions(Operators):
             try:
                 return self.into(term, kind)
             except Misfit:
-                return ir.Literal(core(kind), types.first(core(kind)) or 0)
+                return ir.Literal(core(kind), least(core(kind)))
         return self.convert(expr, term.kind, kind)
 
     def leaves(self, bet: Bet) -> int:
@@ -621,6 +610,11 @@ class Actions(Operators):
             message = f"{key} is outside of the assumed bounds"
             self.sites.append(ir.Site("F911", span, message, leaves=self.bets[key], above=above))
         return self.leaving[key, above]
+
+
+def _inside(operator: Operator, env: Place) -> Place:
+    """Returns the place of the body of a definition without parameters."""
+    return Place(operator.scope, {}, {}, trail=(*env.trail, operator))
 
 
 def structure(kind: Kind) -> Kind:

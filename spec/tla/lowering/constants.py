@@ -44,6 +44,8 @@ LANGUAGE = frozenset([
     "SUBSET", "UNION", "DOMAIN", "BOOLEAN", "STRING",
 ])  # fmt: skip
 """The operators of the language, which no module defines."""
+MAX_RECURSION = 50
+"""The maximum nesting depth of the calls of one definition."""
 MAX_WRITTEN = 4_096
 """The size of the largest constant set that is written out."""
 OF_STATES = frozenset(["'", "ENABLED", "UNCHANGED", "[]", "<>", "~>", "-+->", "\\cdot"])
@@ -141,7 +143,19 @@ class Constants(Terms):
             parameter.name: self.bound(parameter, arg, env)
             for parameter, arg in zip(operator.parameters, args, strict=True)
         }
-        return Place(operator.scope, {**base, **own}, base, env.primed)
+        self.check_recursion(operator, args, env)
+        trail = (*env.trail, operator)
+        return Place(operator.scope, {**base, **own}, base, env.primed, trail)
+
+    def check_recursion(self, definition: object, args: Sequence[Expr], env: Place) -> None:
+        """Raises `NotLowered` for recursive calls, unless constants may end the recursion."""
+        depth = env.trail.count(definition)
+        constant = any(
+            self.is_constant(arg, env) for arg in args if not isinstance(arg, tree.Lambda)
+        )
+        if depth > MAX_RECURSION or (depth and not constant):
+            name = getattr(definition, "name", "a definition of a LET")
+            raise NotLowered(f"the recursive {name} is applied to values that change")
 
     # ------------------------------------------------------------ constants
 

@@ -66,11 +66,15 @@ from fencepost.spec.tla.values import kinds as values
 from fencepost.spec.tla.values.kinds import Value
 from fencepost.spec.tla.values.lazy_sets import Product
 
+MAX_WORK = 100_000
+"""The maximum number of expressions of a module with all definitions expanded."""
 OUTSIDE = "the function is applied outside of its domain"
 
 
 class Expressions(Constants):
-    """Lowers expressions."""
+    """Lowers expressions. ``work`` is the number of expressions so far."""
+
+    work = 0
 
     # ------------------------------------------------------------ entry points
 
@@ -78,6 +82,9 @@ class Expressions(Constants):
         """Lowers an expression. Raises `NotLowered`."""
         if self.is_constant(node, env):
             return self.evaluated(node, env)
+        self.work += 1
+        if self.work > MAX_WORK:
+            raise NotLowered("its expressions are too large with all definitions expanded")
         return self._FORMS[type(node)](self, node, env)
 
     def cond(self, node: tree.Expr, env: Place) -> Expr:

@@ -57,11 +57,6 @@ from fencepost.spec.tla.syntax.tree import Apply
 from fencepost.spec.tla.values import lazy_sets
 from fencepost.spec.tla.values.kinds import EvaluationError, LazySet, Value
 
-MAX_CALLS = 60
-"""The maximum nesting depth of calls. Recursive calls are expanded."""
-MAX_SLOTS = 100_000
-"""The maximum number of slots of a model with recursive calls."""
-
 
 class Operators(Expressions):
     """Lowers names and operators. ``kinds`` are those of the variables.
@@ -74,7 +69,6 @@ class Operators(Expressions):
         super().__init__(specification)
         self.kinds = kinds
         self.after: Mapping[int, Callable[[], Term]] = {}
-        self._calls: tuple[Operator | Definition, ...] = ()
 
     def reads_next(self, expr: Expr) -> bool:
         return any(isinstance(node, ir.Variable) and node.next for node in walk(expr))
@@ -103,8 +97,7 @@ class Operators(Expressions):
                     raise NotLowered(f'the operator "{entity.name}" is applied to a state')
                 return built_in(self, node, env)
             case Operator():
-                term: Term = self.call(entity, self.called(entity, node, env, instance), self.expr)
-                return term
+                return self.expr(entity.body, self.called(entity, node, env, instance))
             case _:
                 raise NotLowered(f'"{node.name}" is used')
 
@@ -120,8 +113,7 @@ class Operators(Expressions):
 
     def _local(self, local: Any, node: Any, env: Place) -> Term:
         if isinstance(local, Definition):
-            term: Term = self.call(local, self.entered(local, node, env), self.expr)
-            return term
+            return self.expr(local.body, self.entered(local, node, env))
         assert not isinstance(local, LocalInstance)
         return self.bound_value(local, env.primed)
 
@@ -143,18 +135,9 @@ class Operators(Expressions):
             parameter.name: self.bound(parameter, arg, env)
             for parameter, arg in zip(local.parameters, node.args, strict=True)
         }
-        inner = local.env.having(names)
+        self.check_recursion(local, node.args, env)
+        inner = local.env.having(names).inside(local, env.trail)
         return inner.prime() if env.primed and not inner.primed else inner
-
-    def call(self, entity: Any, inner: Place, lower: Callable[[Any, Place], Any]) -> Any:
-        """Lowers the body of a definition."""
-        if len(self._calls) > MAX_CALLS or self.slots > MAX_SLOTS:
-            raise NotLowered(f'"{getattr(entity, "name", "a definition")}" is recursive')
-        before, self._calls = self._calls, (*self._calls, entity)
-        try:
-            return lower(entity.body, inner)
-        finally:
-            self._calls = before
 
     def apply(self, operator: tree.Expr, args: list[Term], env: Place) -> Term:
         """Applies an operator that is an argument."""
@@ -162,8 +145,7 @@ class Operators(Expressions):
         assert isinstance(definition, Definition)
         names = definition.parameters
         inner = definition.env.having({p.name: t for p, t in zip(names, args, strict=True)})
-        term: Term = self.call(definition, inner, self.expr)
-        return term
+        return self.expr(definition.body, inner.inside(definition, env.trail))
 
     # ------------------------------------------------------------ operators of the language
 
@@ -188,10 +170,6 @@ class Operators(Expressions):
         """Returns whether a value is in a set, which is not built if its form allows that. The term
         is simple or constant.
         """
-
-        def within(body: tree.Expr, at: Place) -> Expr:
-            return self.member(term, body, at, span)
-
         if self.is_constant(values, env):
             constant = self.evaluated(values, env)
             return self.member_of(term, constant, span)
@@ -228,16 +206,14 @@ class Operators(Expressions):
                     return self.member(term, local.node, self.inside_of(local, env.primed), span)
                 if isinstance(local, Definition):
                     inner = self.entered(local, values, env)
-                    result: Expr = self.call(local, inner, within)
-                    return result
+                    return self.member(term, local.body, inner, span)
             case Apply() if values.path or values.name not in self._LANGUAGE:
                 entity, instance = self.meaning(values, env)
                 if isinstance(entity, Substituted):
                     return self.member(term, entity.expr, env.outside(entity.outer), span)
                 if isinstance(entity, Operator) and not isinstance(entity, Part):
                     inner = self.called(entity, values, env, instance)
-                    inside: Expr = self.call(entity, inner, within)
-                    return inside
+                    return self.member(term, entity.body, inner, span)
                 if isinstance(entity, BuiltIn) and entity.name == "Seq":
                     (base,) = values.args
                     return self._member_of_sequences(

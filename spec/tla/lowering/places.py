@@ -13,24 +13,31 @@ from fencepost.spec.tla.syntax.tree import Expr, Parameter
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Place:
-    """``base`` are the parameters of the instances that lead to the module."""
+    """``base`` are the parameters of the instances that lead to the module, and ``trail`` the
+    definitions whose bodies are around the expression.
+    """
 
     scope: Scope
     names: Mapping[str, Binding]
     base: Mapping[str, Binding]
     primed: bool = False
+    trail: tuple[object, ...] = ()
 
     def having(self, names: Mapping[str, Binding]) -> Place:
         """Returns the same place with more local names."""
-        return Place(self.scope, {**self.names, **names}, self.base, self.primed)
+        return Place(self.scope, {**self.names, **names}, self.base, self.primed, self.trail)
 
     def prime(self) -> Place:
         """Returns the same place under a prime."""
-        return Place(self.scope, self.names, self.base, True)
+        return Place(self.scope, self.names, self.base, True, self.trail)
+
+    def inside(self, definition: object, trail: tuple[object, ...]) -> Place:
+        """Returns the same place inside of a definition that is called where ``trail`` leads."""
+        return Place(self.scope, self.names, self.base, self.primed, (*trail, definition))
 
     def outside(self, scope: Scope) -> Place:
         """Returns the place of the expressions that an instance substitutes."""
-        return Place(scope, self.base, self.base, self.primed)
+        return Place(scope, self.base, self.base, self.primed, self.trail)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
