@@ -66,12 +66,14 @@ def accepted(path: Path) -> str:
     return "accepted"
 
 
-def random_result(folder: Path, module: RandomModule, limits: Limits = UNLIMITED) -> str:
+def random_result(
+    folder: Path, module: RandomModule, limits: Limits = UNLIMITED, engine: Engine = ENGINE
+) -> str:
     """Writes a random module, and returns the result of its search. Raises `Rejected`."""
     path = folder / f"{module.name}.tla"
     path.write_text(module.module, encoding="utf-8")
     path.with_suffix(".cfg").write_text(module.configuration, encoding="utf-8")
-    return summary(model_at(path), limits)
+    return summary(model_at(path), limits, engine)
 
 
 def agree(mine: str, other: str) -> bool:

@@ -61,6 +61,8 @@ class Constants(Terms):
         self.compiler = specification.compiler
         self._constant: dict[tuple[int, Place], tuple[Expr, bool]] = {}
         self._words: dict[int, tuple[Expr, frozenset[str]]] = {}
+        self._unknown: set[int] = set()
+        """The positions of the names without a value in the expression that is evaluated."""
         self._trail: list[tuple[int, Place]] = []
 
     # ------------------------------------------------------------ meanings
@@ -192,11 +194,10 @@ class Constants(Terms):
             case tree.Boxed() | tree.Fair():
                 return False
             case tree.Except(function, updates):
-                inner |= {"@"}
-                return self._is_constant(function, env, inner) and all(
-                    self._is_constant(item, env, inner)
-                    for update in updates
-                    for item in (*update.path, update.value)
+                return (
+                    self._is_constant(function, env, inner)
+                    and all(self._is_constant(k, env, inner) for u in updates for k in u.path)
+                    and all(self._is_constant(u.value, env, inner | {"@"}) for u in updates)
                 )
             case tree.Let(units=units):
                 for unit in units:
@@ -271,9 +272,13 @@ class Constants(Terms):
         """Returns the value of a constant expression."""
         layout = Layout()
         frame: list[Any] = []
+        outer, self._unknown = self._unknown, set[int]()
         try:
             inside = self._environment(node, env, layout, frame, {})
             code = self.compiler.expr(node, inside)
+            # The evaluator decides again whether the expression is constant.
+            assert not code.level, node
+            assert not code.free & self._unknown, node
             layout.widen(frame)
             return self.constant(self._written(code.run(frame)))
         except Located as error:
@@ -282,6 +287,8 @@ class Constants(Terms):
             return self.failing(node.span, str(error))
         except Rejected as rejected:
             raise NotLowered(rejected.problems[0].message) from None
+        finally:
+            self._unknown = outer
 
     def _written(self, value: Value) -> Value:
         """Returns the normal form of a value, unless it is a large set."""
@@ -330,6 +337,8 @@ class Constants(Terms):
                 layout.widen(frame)
                 if term is not None and term.is_constant:
                     frame[local.slot] = term.value
+                else:
+                    self._unknown.add(local.slot)
                 build[key] = locals_[name] = local
         layout.widen(frame)
         for name in env.base:
