@@ -255,7 +255,7 @@ def induction(seed: int) -> None:
     by.induction_agrees(run_of(grown(seed)), 1 + seed % 2)
 
 
-FEW = amount("EXAMPLES", 20)
+FEW = amount("EXAMPLES", 12)
 SEEDS = numbers(100)
 ORACLE_SEEDS = range(SEEDS.start, SEEDS.start + amount("ORACLES", 40))
 LASSOS: Mapping[str, Callable[..., str]] = {
@@ -269,17 +269,17 @@ VERDICTS = ("ok", "violated", "error", "deadlock")
 LOTS: tuple[Lot, ...] = (
     *lots("local-example", EXAMPLES, local_example),
     *lots("local-shipped", small(), local_shipped),
-    *lots("local-random", numbers(30), local_random, 2),
-    *lots("spark-example", turn(EXAMPLES, 0), spark),
+    *lots("local-random", numbers(20), local_random, 2),
+    *lots("spark-example", turn(EXAMPLES, 0, 4), spark),
     *lots("spark-random", numbers(6), spark),
     *lots("steps-example", EXAMPLES, partial(steps_of_example, guarded=False)),
-    *lots("steps-guarded", EXAMPLES, partial(steps_of_example, guarded=True)),
+    *lots("steps-guarded", turn(EXAMPLES, 1), partial(steps_of_example, guarded=True)),
     *lots("steps-shipped", shipped(1), steps_of_shipped),
-    *lots("steps-random", numbers(40), steps_of_random, 10),
-    *lots("steps-large", numbers(40)[: 2 * len(numbers(40)) // 5], steps_of_large, 8),
+    *lots("steps-random", numbers(20), steps_of_random, 10),
+    *lots("steps-large", numbers(40)[: len(numbers(40)) // 5], steps_of_large, 8),
     *lots("bmc-random", range(500, 500 + FEW), bmc_random, 2),
     *lots("bmc-example", EXAMPLES, bmc_text, 4),
-    *lots("bmc-hard", EXAMPLES, partial(bmc_text, effort=1), 4),
+    *lots("bmc-hard", turn(EXAMPLES, 1), partial(bmc_text, effort=1), 4),
     *lots("bmc-hidden", HIDDEN, bmc_text, 8),
     *lots("induction-example", EXAMPLES, induction_text, 4),
     *lots("induction-hidden", HIDDEN, induction_text, 8),
@@ -287,7 +287,7 @@ LOTS: tuple[Lot, ...] = (
     *lots("int-random", numbers(6), int_random, 2),
     *lots("naive-example", EXAMPLES, naive_example, 10),
     *lots("naive-shipped", shipped(2), naive_shipped),
-    *lots("naive-random", numbers(60), naive_random, 10),
+    *lots("naive-random", numbers(30), naive_random, 10),
     *rows("rewrite", RULES, rewrites, numbers(12), 6),
     *lots("orbits-random", numbers(50), orbits, 50, (*VERDICTS, *("fewer",) * 16)),
     *lots("regions-random", numbers(40), partial(all_values, INTERPRETER), 20, FOUND),

@@ -49,7 +49,7 @@ def partitions_of(number: int) -> int:
     ("example", "partitions"),
     [
         pytest.param(example, partitions_of(number), id=example.name)
-        # The rows `spark` of `checker/test_agreement` contain half of the examples.
+        # The rows `spark` of `checker/test_agreement` contain a quarter of the examples.
         for number, example in turn([*enumerate(RANGED)], 1, 8)
     ],
 )

@@ -16,7 +16,7 @@ from tests.support.syntax_trees import problem_line
 
 from fencepost.checker.run.judge import Exit
 
-FIRST, RUNS = amount("FIRST", 0), amount("MISSPELT", 300)
+FIRST, RUNS = amount("FIRST", 0), amount("MISSPELT", 150)
 MAX_FOLLOW_ON, MAX_LATE = 0.05, 0.05
 """The accepted share of misspellings with a follow-on error, and of those whose first error is not
 where the text is damaged.
