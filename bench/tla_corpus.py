@@ -175,6 +175,7 @@ def check(model: Model, around: Surroundings) -> Result:
         *PROGRAM, "check", str(around.examples / model.module),
         "--config", str(around.examples / model.configuration),
         "--engine", "evaluator", "--no-progress", "--format", "json",
+        "--allow-read", str((around.examples / model.module).parent),
     ]  # fmt: skip
     with tempfile.TemporaryDirectory() as cache:
         ran = run(

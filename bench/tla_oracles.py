@@ -112,8 +112,8 @@ def sany(tlc: Tlc, folder: Path, names: Sequence[str]) -> dict[str, str]:
         check=True,
     )  # fmt: skip
     assert "@@end" in ran.stdout, ran.stdout
-    said = re.findall(r"^@@(\w+) (.*)$", ran.stdout, re.MULTILINE)
-    return dict(said)
+    answers = re.findall(r"^@@(\w+) (.*)$", ran.stdout, re.MULTILINE)
+    return dict(answers)
 
 
 def damaged(seeds: range, tlc: Tlc) -> Iterator[tuple[int, str, str]]:

@@ -18,8 +18,8 @@ _EXPRESSIONS = get_args(Expr)
 
 
 class Order:
-    """Checks the units of one module. ``earlier`` are the names declared so far, which grow. In an instance,
-    they have the constants and variables of the module from the beginning.
+    """Checks the units of one module. ``earlier`` are the names declared so far, which grow. In an
+    instance, they have the constants and variables of the module from the beginning.
     """
 
     def __init__(self, module: tree.Module, earlier: Container[str]) -> None:
@@ -107,8 +107,8 @@ class Order:
             case tree.Image(bounds=bounds, element=body):
                 self._walk(body, self._bounds(bounds, bound))
                 return
-            case tree.Choose(bound=one, body=body) | tree.Filter(bound=one, condition=body):
-                self._walk(body, self._bounds((one,), bound))
+            case tree.Choose(bound=only, body=body) | tree.Filter(bound=only, condition=body):
+                self._walk(body, self._bounds((only,), bound))
                 return
             case tree.Lambda(parameters=parameters, body=body):
                 self._walk(body, self._with(bound, ((p.name, p.span) for p in parameters)))

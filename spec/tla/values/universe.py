@@ -294,9 +294,9 @@ class Universe(Operations):
             return False
         if len(first) != len(second):
             return True
-        for one, other in zip(first, second, strict=True):
-            if one is not other and one != other:
-                return one.__class__ is other.__class__ and one.__class__ in FLAT
+        for element, other in zip(first, second, strict=True):
+            if element is not other and element != other:
+                return element.__class__ is other.__class__ and element.__class__ in FLAT
         return False
 
     def compare(self, left: Value, right: Value) -> int:
