@@ -12,7 +12,16 @@ import click
 
 from fencepost.checker.cli.atomic_files import check_writable, replace
 from fencepost.checker.cli.models import broken, check_named, concrete, loaded
-from fencepost.checker.cli.options import CONSTANTS, PATHS, SPEC, at_least, one_check, shared_option
+from fencepost.checker.cli.options import (
+    ALLOW_READ,
+    CONFIGS,
+    CONSTANTS,
+    PATHS,
+    SPEC,
+    at_least,
+    one_check,
+    shared_option,
+)
 from fencepost.checker.cli.terminal import Unwritable, complain, flush, is_terminal, new_page, say
 from fencepost.checker.printing.page import Page
 from fencepost.checker.report.text import write_site
@@ -61,6 +70,8 @@ Commands: a number takes a step, "goto len(Leader.log) > 1" continues to such a 
 @one_check()
 @CONSTANTS
 @PATHS
+@CONFIGS
+@ALLOW_READ
 @shared_option("--max-states", help="Maximum states that goto visits.")
 @click.option("--web", is_flag=True, help="Serve a web page and print its address.")
 @click.option(
@@ -71,6 +82,8 @@ def explore(
     name: str | None,
     constants: tuple[tuple[str, str], ...],
     search: tuple[Path, ...],
+    configs: tuple[Path, ...],
+    readable: tuple[Path, ...],
     max_states: int | None,
     web: bool,
     port: int | None,
@@ -81,10 +94,10 @@ def explore(
     if port is not None and not web:
         message = "--port sets the port of the web page, so it requires --web"
         raise Rejected([Problem("F021", None, message)])
-    program = loaded(spec, search)
+    program = loaded(spec, search, configs)
     check = check_named(program, name)
     overrides = dict(constants)
-    model = concrete(program, check, overrides)
+    model = concrete(program, check, overrides, readable)
     if (code := broken(model)) is not None:
         return code
     exploration = Exploration(program, check, overrides, model, max_states or MAX_STATES)

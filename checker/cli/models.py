@@ -2,27 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from fencepost.checker.cli.terminal import complain
-from fencepost.checker.run.check import load
+from fencepost.checker.evaluator.program import ModuleProgram, module_assumptions
+from fencepost.checker.run.check import load, refuse_language
 from fencepost.checker.run.judge import Exit, exit_of
 from fencepost.checker.run.session import missing_folders
+from fencepost.checker.run.settings import Settings
 from fencepost.checker.search.account import broken_assumptions
 from fencepost.checker.trace.findings import headline
 from fencepost.spec.core.ir import Model
 from fencepost.spec.core.open_ranges import NO_RANGES
 from fencepost.spec.elaborate.claims.program import Check, Program, build, select
+from fencepost.spec.text.library import MODULE_SUFFIX
 from fencepost.spec.text.problem import Problem, Rejected, listing, suggestion
 
 
-def loaded(spec: Path, search: tuple[Path, ...]) -> Program:
-    """Reads a spec and prints its warnings. Raises `Rejected` if the spec cannot be used."""
+def loaded(spec: Path, search: tuple[Path, ...], configs: Sequence[Path] = ()) -> Program:
+    """Reads a spec and prints its warnings. ``configs`` are the configurations of a TLA+ module.
+    Raises `Rejected` if the spec cannot be used.
+    """
+    if configs and spec.suffix != MODULE_SUFFIX:
+        raise Rejected([Problem("F052", None, "--config is for TLA+ modules")])
     missing = missing_folders(search)
     if missing:
         raise Rejected(missing)
-    program = load(spec, search)
+    program = load(spec, search, configs=configs)
     warn(program.warnings)
     return program
 
@@ -63,17 +70,34 @@ def check_meant(program: Program, name: str | None) -> Check:
     raise Rejected([Problem("F021", None, "--check is missing: there are several", notes)])
 
 
-def concrete(program: Program, check: Check | None, constants: Mapping[str, str]) -> Model:
+def concrete(
+    program: Program,
+    check: Check | None,
+    constants: Mapping[str, str],
+    readable: Sequence[Path] = (),
+) -> Model:
     """Builds a model without symbolic constants, and prints its warnings. Integers without a
-    declared range have no bounds. Raises `Rejected` if a constant has no value, or if the check
-    names something that does not exist.
+    declared range have no bounds. A TLA+ module may read files in the folders ``readable``. Raises
+    `Rejected` if a constant has no value, or if the check names something that does not exist.
     """
+    refuse_language(program, Settings(dict(constants), readable=tuple(readable)))
+    if isinstance(program, ModuleProgram):
+        model = program.model(check_meant(program, None) if check is None else check, readable)
+        refuse_without_behaviour(program, model)
+        return model
     model = build(program, check, constants, ranges=NO_RANGES)
     if check is not None:
         select(model, check)
     warn(model.warnings)
     no_symbols(model)
     return model
+
+
+def refuse_without_behaviour(program: Program, model: Model) -> None:
+    """Raises `Rejected` if a TLA+ module has only assumptions."""
+    if model.is_opaque and not model.actions:
+        message = f"{program.path} has no behaviour: its configuration names no SPECIFICATION"
+        raise Rejected([Problem("F656", None, message)])
 
 
 def no_symbols(model: Model) -> None:
@@ -89,7 +113,7 @@ def broken(model: Model) -> Exit | None:
     """Reports assumptions that are false or undefined in the same way as `fencepost check`. Returns
     the exit code, or None if all assumptions hold.
     """
-    outcome = broken_assumptions(model)
+    outcome = module_assumptions(model) if model.is_opaque else broken_assumptions(model)
     if outcome is None:
         return None
     for finding in outcome.findings:

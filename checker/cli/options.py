@@ -41,6 +41,13 @@ R = TypeVar("R")
 V = TypeVar("V")
 
 
+class Unlisted(click.Option):
+    """An option that the help lists without a description."""
+
+    def get_help_record(self, ctx: click.Context) -> None:
+        return None
+
+
 COMPLETIONS: Mapping[str, completing.Completion] = {
     "--check": completing.checks,
     "--const": completing.constants,
@@ -182,7 +189,7 @@ FILES: Mapping[str, click.ParamType[Any]] = {
 """The options whose values the shell completes as paths."""
 
 
-READ_MODULES = ("check",)
+READ_MODULES = ("check", "explore", "simulate")
 """The commands that read TLA+ modules."""
 
 
@@ -232,6 +239,8 @@ def refuse_exchanged(command: str, spec: Path, other: Path | str, *, spec_first:
 
 
 PATHS = shared_option("--path", "search")
+CONFIGS = shared_option("--config", "configs")
+ALLOW_READ = shared_option("--allow-read", "readable")
 CONSTANTS = shared_option("--const", "constants")
 
 
@@ -244,13 +253,6 @@ def one_check(help: str = "Use the constants of this check.") -> Callable[[_Comm
 
 CHECKS = shared_option("--check")
 INVARIANTS = shared_option("--invariant")
-
-
-class Unlisted(click.Option):
-    """An option that the help lists without a description."""
-
-    def get_help_record(self, ctx: click.Context) -> None:
-        return None
 
 
 class OptionalValues(click.Command):

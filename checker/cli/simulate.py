@@ -19,8 +19,16 @@ import click
 from fencepost import __version__
 from fencepost.checker.cli.atomic_files import check_writable, replace
 from fencepost.checker.cli.mapped import mapped_model
-from fencepost.checker.cli.models import check_meant, loaded, no_symbols, warn
+from fencepost.checker.cli.models import (
+    check_meant,
+    loaded,
+    no_symbols,
+    refuse_without_behaviour,
+    warn,
+)
 from fencepost.checker.cli.options import (
+    ALLOW_READ,
+    CONFIGS,
     CONSTANTS,
     FILE,
     INVARIANTS,
@@ -37,7 +45,7 @@ from fencepost.checker.printing.page import Page
 from fencepost.checker.report import json
 from fencepost.checker.report.simulation import simulation_object, write_simulation
 from fencepost.checker.request import Limits, Unsupported
-from fencepost.checker.run.check import not_supported, prepare
+from fencepost.checker.run.check import is_module, not_supported, prepare
 from fencepost.checker.run.job import Job
 from fencepost.checker.run.judge import CheckResult, Exit, judge_runs
 from fencepost.checker.run.range_search import searched
@@ -59,7 +67,7 @@ from fencepost.checker.trace import itf
 from fencepost.checker.trace.causes import causes
 from fencepost.checker.trace.of_search import result_document
 from fencepost.spec.core.ir import Model
-from fencepost.spec.text.library import short_name
+from fencepost.spec.text.library import MODULE_SUFFIX, short_name
 from fencepost.spec.text.problem import Problem, Rejected, listing, printable, suggestion
 
 DEFAULT_SECONDS = 10.0
@@ -76,7 +84,11 @@ def weight(text: str) -> tuple[str, int]:
     return name.strip(), at_least(0, MAX_WEIGHT)(number)
 
 
-_RUNS = "fencepost.checker.simulate.simulation"
+_RUNS = {
+    False: "fencepost.checker.simulate.simulation",
+    True: "fencepost.checker.simulate.module_runs",
+}
+"""The modules that perform the runs of specs, and of TLA+ modules."""
 
 
 @click.command(
@@ -92,6 +104,8 @@ Exit code: 0 the expected violation, 3 no violation found (one may exist), 10 as
 @CONSTANTS
 @INVARIANTS
 @PATHS
+@CONFIGS
+@ALLOW_READ
 @click.option("--seed", metavar="S", type=at_least(0, MAX_SEED), help="Random seed (1).")
 @shared_option("--depth", type=at_least(1, MAX_DEPTH), help="Maximum steps per run (100).")
 @click.option("--runs", metavar="N", type=at_least(1), help="Stop after N runs.")
@@ -130,6 +144,8 @@ def simulate(
     constants: tuple[tuple[str, str], ...],
     invariants: tuple[str, ...],
     search: tuple[Path, ...],
+    configs: tuple[Path, ...],
+    readable: tuple[Path, ...],
     seed: int | None,
     depth: int | None,
     runs: int | None,
@@ -157,6 +173,9 @@ def simulate(
             if value:
                 message = f"{option} has no meaning with --record, which does not check"
                 raise Rejected([Problem("F021", None, message)])
+        if spec.suffix == MODULE_SUFFIX:
+            message = "fencepost simulate --record does not read TLA+ modules"
+            raise Rejected([Problem("F052", None, message)])
         program = loaded(spec, search)
         mapped = mapped_model(program, check_meant(program, name), dict(constants))
         if not isinstance(mapped, MappedModel):
@@ -172,11 +191,15 @@ def simulate(
         return _record(mapped, recorded, timeout, record)
     if timeout is None and runs is None:
         timeout = DEFAULT_SECONDS
-    program = loaded(spec, search)
+    program = loaded(spec, search, configs)
     limits = Limits(depth, None, timeout, None, workers)
-    settings = Settings(dict(constants), invariants, "local", limits)
+    engine = "evaluator" if is_module(program) else "local"
+    settings = Settings(
+        dict(constants), invariants, engine, limits, configs=configs, readable=readable
+    )
     job = prepare(program, check_meant(program, name), settings)
     no_symbols(job.model)
+    refuse_without_behaviour(program, job.model)
     warn(job.model.warnings)
     plan = Plan(
         1 if seed is None else seed,
@@ -242,7 +265,7 @@ def _made(job: Job, plan: Plan, quiet: bool) -> tuple[Job, SimulationResult]:
     reporter.start(job.title)
     # The module is imported here because other commands do not need a compiler.
     with deferred():
-        runs = import_module(_RUNS)
+        runs = import_module(_RUNS[job.model.is_opaque])
     results: list[SimulationResult] = []
 
     def simulated(job: Job) -> Outcome:
@@ -287,6 +310,9 @@ def _again(job: Job, plan: Plan) -> str:
         words += ["--const", f"{name}={value}"]
     for name in job.settings.invariants:
         words += ["--invariant", name]
+    for option in ("--config", "--allow-read"):
+        for path in job.settings.given.get(option, ()):
+            words += [option, str(path)]
     words += ["--seed", str(plan.seed), "--depth", str(plan.depth)]
     words += ["--runs", str(plan.runs)] if plan.runs is not None else []
     if job.limits.timeout is not None:

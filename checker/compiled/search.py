@@ -17,9 +17,9 @@ from itertools import pairwise
 
 from fencepost.checker.evaluator.alias import with_alias
 from fencepost.checker.evaluator.model import TlaModel
+from fencepost.checker.evaluator.program import RECURSION
 from fencepost.checker.evaluator.runner import TlaRunner
 from fencepost.checker.evaluator.search import (
-    RECURSION,
     before_search,
     broken_assumptions,
     with_calls,
@@ -93,7 +93,7 @@ def _searched(request: Request, model: TlaModel) -> Outcome:
     account = Account(request)
     universe: Universe = model.specification.universe
     universe.runtime.statistic = partial(before_search, universe, model.checks_deadlock)
-    broken = broken_assumptions(model, account)
+    broken = broken_assumptions(model)
     if broken is not None:
         return broken
     specification: Specification = model.specification

@@ -7,7 +7,7 @@ places, but no bodies. A state consists of numbers in a table of values.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -20,6 +20,7 @@ from fencepost.spec.core.ir import BOOL, Fairness, Literal, Model, Property, Sit
 from fencepost.spec.core.properties import PropertyKind
 from fencepost.spec.core.types import State
 from fencepost.spec.records import dataclass
+from fencepost.spec.semantics.choice_points import EvaluationError
 from fencepost.spec.tla.evaluate.machine import EFFECT, Located
 from fencepost.spec.tla.evaluate.specification import Specification
 from fencepost.spec.tla.evaluate.temporal import Condition, Fair
@@ -161,6 +162,37 @@ class TlaModel(Model):
         """Returns the values of the variables in a state."""
         values = self.table.values
         return [values[number] for number in state[: len(self.variables)]]
+
+    def condition(self, text: str) -> Callable[[State], bool]:
+        """Returns a function that evaluates a condition on states, and raises `EvaluationError`.
+        Raises `Rejected` if the text is not one.
+        """
+        condition = self.specification.parsed(text, condition=True)
+
+        def holds(state: State) -> bool:
+            try:
+                result: bool = self.specification.holds(condition, self.values(state))
+            except Located as error:
+                raise EvaluationError(self.site(error)) from None
+            return result
+
+        return holds
+
+    def value_text(self, text: str) -> Callable[[State], str | None]:
+        """Returns a function that evaluates an expression to text, or to None if it has no value.
+        Raises `Rejected` if the text is not an expression.
+        """
+        expression = self.specification.parsed(text, condition=False)
+
+        def value(state: State) -> str | None:
+            try:
+                value = self.specification.value(expression, self.values(state))
+            except NoValue:
+                return None
+            shown: str = self.specification.universe.show(value)
+            return shown
+
+        return value
 
     @property
     def has_levels(self) -> bool:

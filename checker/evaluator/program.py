@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import field, replace
 from importlib import import_module
 from pathlib import Path
 
+from fencepost.checker.outcome import Outcome
 from fencepost.checker.search.interrupts import deferred
 from fencepost.spec.core.ir import Model
 from fencepost.spec.elaborate.base.files import Files
 from fencepost.spec.elaborate.claims.program import Check, Program
 from fencepost.spec.records import dataclass
+from fencepost.spec.semantics.stepper import Runner
 from fencepost.spec.syntax import nodes
 from fencepost.spec.text import library
 from fencepost.spec.text.problem import Problem, Rejected, listing, suggestion
@@ -20,6 +23,8 @@ from fencepost.spec.text.source import Source, Span
 
 ENGINE = "evaluator"
 """The engine for modules, by its name in the table of engines."""
+RECURSION = 40_000
+"""The depth of Python calls during an evaluation. A recursive operator takes several per call."""
 CONFIG_SUFFIX = ".cfg"
 MOST_NAMED = 5
 """Maximum number of other configurations that a message names."""
@@ -43,6 +48,24 @@ class ModuleProgram(Program):
             module = import_module("fencepost.checker.evaluator.model")
         model: Model = module.read(self.path, self.configs[check.name], self.search, readable)
         return model
+
+
+def runner_of(model: Model) -> Runner:
+    """Returns a runner for a model, which may be that of a module."""
+    if not model.is_opaque:
+        return Runner(model)
+    sys.setrecursionlimit(max(sys.getrecursionlimit(), RECURSION))
+    with deferred():
+        module = import_module("fencepost.checker.evaluator.runner")
+    runner: Runner = module.TlaRunner(model)
+    return runner
+
+
+def module_assumptions(model: Model) -> Outcome | None:
+    """Returns the outcome if an assumption of a module is false or has no value."""
+    outcome: Outcome | None
+    outcome = import_module("fencepost.checker.evaluator.search").broken_assumptions(model)
+    return outcome
 
 
 def load(path: Path, configs: Sequence[Path], search: Sequence[Path]) -> ModuleProgram:

@@ -53,7 +53,7 @@ class TlaRunner(Runner):
         for action, step in self.steps(state):
             if isinstance(step, Failure):
                 failures.append((action, step))
-            else:
+            elif self.is_taken(state, step):
                 steps.append((action, step))
         return steps, failures
 

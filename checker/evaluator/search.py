@@ -5,6 +5,7 @@ one worker.
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
@@ -13,6 +14,7 @@ from typing import Any, cast
 from fencepost.checker.evaluator.alias import with_alias
 from fencepost.checker.evaluator.liveness import decided, recorder_for
 from fencepost.checker.evaluator.model import TlaModel, ValueTable, site_of
+from fencepost.checker.evaluator.program import RECURSION
 from fencepost.checker.evaluator.runner import TlaRunner
 from fencepost.checker.outcome import POSTCONDITION, Fact, Finding, Outcome, Trace, Verdict
 from fencepost.checker.request import Request, Translation, Unsupported
@@ -36,9 +38,6 @@ from fencepost.spec.tla.standard.rows import record, truth
 from fencepost.spec.tla.values.kinds import TRUE, Value
 from fencepost.spec.tla.values.symmetry import Permutation, permuted
 from fencepost.spec.tla.values.universe import Universe
-
-RECURSION = 40_000
-"""The depth of Python calls during an evaluation. A recursive operator takes several per call."""
 
 
 class Evaluator:
@@ -72,7 +71,7 @@ def _searched(request: Request, model: TlaModel) -> Outcome:
     account = FirstProblem(request)
     universe: Universe = model.specification.universe
     universe.runtime.statistic = partial(before_search, universe, model.checks_deadlock)
-    broken = broken_assumptions(model, account)
+    broken = broken_assumptions(model)
     if broken is not None:
         return broken
     specification: Specification = model.specification
@@ -177,8 +176,9 @@ def _completed(outcome: Outcome, runner: TlaRunner, states: TlaStates) -> Outcom
     return replace(outcome, verdict=verdict, findings=(finding,), notes=notes)
 
 
-def broken_assumptions(model: TlaModel, account: Account) -> Outcome | None:
+def broken_assumptions(model: TlaModel) -> Outcome | None:
     """Returns the outcome if an assumption is false or has no value."""
+    started = time.monotonic()
     findings: list[Finding] = []
     for assumption in model.specification.assumptions:
         try:
@@ -188,7 +188,7 @@ def broken_assumptions(model: TlaModel, account: Account) -> Outcome | None:
             findings.append(Finding(Verdict.ERROR, None, 0, None, site=site_of(error)))
     if not findings:
         return None
-    outcome = without_states(model, findings[0].verdict, account.elapsed)
+    outcome = without_states(model, findings[0].verdict, time.monotonic() - started)
     return replace(outcome, findings=tuple(findings))
 
 

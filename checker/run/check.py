@@ -98,7 +98,7 @@ def prepare(
     engine = settings.engine or check.engine or engines.DEFAULT
     if engine not in ENGINES:
         raise Rejected([_unknown_engine(engine)])
-    _refuse_language(program, engine, settings)
+    refuse_language(program, settings, engine)
     wanted: Check | None = None
     if isinstance(program, modules.ModuleProgram):
         model, scenario, name = program.model(check, settings.readable), None, None
@@ -162,10 +162,10 @@ def is_module(program: Program) -> bool:
     return isinstance(program, modules.ModuleProgram)
 
 
-def _refuse_language(program: Program, engine: str, settings: Settings) -> None:
+def refuse_language(program: Program, settings: Settings, engine: str | None = None) -> None:
     """Raises `Rejected` (F052) if an engine or an option is not for the language of a program."""
     module = is_module(program)
-    if ENGINES[engine].for_modules is not module:
+    if engine is not None and ENGINES[engine].for_modules is not module:
         does = [name for name, entry in ENGINES.items() if entry.for_modules is module]
         inputs = "TLA+ modules" if module else "specs"
         verb = "does" if len(does) == 1 else "do"
@@ -175,6 +175,8 @@ def _refuse_language(program: Program, engine: str, settings: Settings) -> None:
         message = "--const is for specs; the configuration gives constants of a module their values"
         note = (None, "--config FILE names another configuration")
         raise Rejected([Problem("F052", None, message, (note,))])
+    if engine is None and settings.readable and not module:
+        raise Rejected([Problem("F052", None, "--allow-read is for TLA+ modules")])
 
 
 def _built(

@@ -18,6 +18,8 @@ one of its steps.
 CHOOSING: tuple[Choosing, ...] = get_args(Choosing)
 DEFAULT_DEPTH = 100
 DEFAULT_WEIGHT, MAX_WEIGHT = 16, 1024
+ROUND = 256
+"""Number of runs after which the weights of rare actions are updated."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +35,15 @@ class Plan:
     runs: int | None
     choosing: Choosing
     weights: tuple[int, ...]
+
+
+def rarer(weight: int, count: int, most: int) -> int:
+    """Returns the weight of an action that was enabled ``count`` times, when the most frequently
+    enabled action was enabled ``most`` times.
+    """
+    if not weight:
+        return 0
+    return max(1, min(MAX_WEIGHT, weight * most // (count + 1)))
 
 
 @dataclass(frozen=True, slots=True)

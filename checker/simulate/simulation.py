@@ -47,7 +47,7 @@ from fencepost.checker.search.account import (
 from fencepost.checker.search.deciding import Decision
 from fencepost.checker.search.interrupts import Interrupts
 from fencepost.checker.search.limits import out_of_memory
-from fencepost.checker.simulate.runs import MAX_WEIGHT, JudgedRun, Plan, SimulationResult
+from fencepost.checker.simulate.runs import ROUND, JudgedRun, Plan, SimulationResult, rarer
 from fencepost.checker.simulate.shorten import shortened
 from fencepost.checker.temporal.decide import graph, violation
 from fencepost.checker.temporal.lasso import Lasso
@@ -71,8 +71,6 @@ WAIT_SECONDS = 0.05
 """Interval at which limits and interrupts are polled, in seconds."""
 PORTION_SECONDS = 0.03
 """Intended duration of one call of machine code, in seconds."""
-ROUND = 256
-"""Number of runs after which the weights of rare actions are updated."""
 
 
 @dataclass(slots=True)
@@ -258,7 +256,7 @@ class Simulation:
         if self.plan.choosing == "rare" and self.sums.tally:
             taken = worker_context.totals(self.sizes, [self.sums.tally]).taken
             weights = [
-                _rarer(weight, count, max(taken))
+                rarer(weight, count, max(taken))
                 for weight, count in zip(weights, taken, strict=True)
             ]
         for walker in self.walkers:
@@ -444,15 +442,6 @@ class Simulation:
         return SimulationResult(
             outcome, self.plan, runs, sums.steps, sums.left, walked, run, judged
         )
-
-
-def _rarer(weight: int, count: int, most: int) -> int:
-    """Returns the weight of an action that was enabled ``count`` times, when the most frequently
-    enabled action was enabled ``most`` times.
-    """
-    if not weight:
-        return 0
-    return max(1, min(MAX_WEIGHT, weight * most // (count + 1)))
 
 
 def merge_sketches(first: bytes, second: bytes) -> bytes:

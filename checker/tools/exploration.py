@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field, replace
+from functools import partial
+from typing import Any
 
 from fencepost import __version__
 from fencepost.checker.outcome import Step, Trace, Verdict
@@ -19,7 +21,7 @@ from fencepost.checker.trace.causes import causes
 from fencepost.checker.trace.document import TraceDocument
 from fencepost.checker.trace.of_search import document
 from fencepost.checker.trace.steps import families, title, write_state
-from fencepost.spec.core.ir import Expr, Model, Site
+from fencepost.spec.core.ir import Model, Site
 from fencepost.spec.core.open_ranges import NO_RANGES
 from fencepost.spec.core.spelling import show
 from fencepost.spec.core.types import State
@@ -40,24 +42,19 @@ class Stopped(Exception):
 
 @dataclass(frozen=True, slots=True)
 class WatchedCondition:
-    """An expression together with what is needed to evaluate it. ``known`` caches its values."""
+    """An expression together with a function that returns its value as text, or None if it is
+    undefined. ``known`` caches its values.
+    """
 
     text: str
-    runner: Runner
-    body: Expr
+    evaluate: Callable[[State], str | None]
     known: dict[State, str | None] = field(default_factory=dict[State, str | None])
 
     def value(self, state: State) -> str | None:
         """Returns the value in a state as text, or None if it is undefined."""
         if state not in self.known:
-            self.known[state] = self._value(state)
+            self.known[state] = self.evaluate(state)
         return self.known[state]
-
-    def _value(self, state: State) -> str | None:
-        try:
-            return show(self.runner.value(self.body, {}, state, None), self.body.type)
-        except EvaluationError:
-            return None
 
 
 class Exploration:
@@ -149,14 +146,19 @@ class Exploration:
         self._stopped = True
 
     def _condition(self, text: str) -> Callable[[State], bool]:
-        model = self._asked(text)
-        runner, number = Runner(model), len(model.properties) - 1
+        evaluate: Callable[[State], bool]
+        model: Any = self.model
+        if self.model.is_opaque:
+            evaluate = model.condition(_given(text))
+        else:
+            model = self._asked(text)
+            evaluate = partial(Runner(model).holds, len(model.properties) - 1)
 
         def holds(state: State) -> bool:
             if self._stopped:
                 raise Stopped
             try:
-                return runner.holds(number, state)
+                return evaluate(state)
             except EvaluationError as error:
                 site = model.sites[error.site]
                 raise Rejected([Problem(site.code, site.span, site.message)]) from None
@@ -177,8 +179,19 @@ class Exploration:
 
     def expression(self, text: str) -> WatchedCondition:
         """Parses an expression of any type. Raises `Rejected` if it is invalid."""
+        if self.model.is_opaque:
+            module: Any = self.model
+            return WatchedCondition(text, module.value_text(_given(text)))
         model = self._asked(text, of_any_type=True)
-        return WatchedCondition(text, Runner(model), model.properties[-1].body)
+        runner, body = Runner(model), model.properties[-1].body
+
+        def value(state: State) -> str | None:
+            try:
+                return show(runner.value(body, {}, state, None), body.type)
+            except EvaluationError:
+                return None
+
+        return WatchedCondition(text, value)
 
     def watch(self, text: str) -> None:
         """Watches an expression, unless it is already watched. Raises `Rejected` if it is
@@ -195,13 +208,11 @@ class Exploration:
         """Builds the model with the user's expression as its last property. Raises `Rejected` if
         the expression is invalid.
         """
-        if not text:
-            raise Rejected([Problem("F021", None, "a condition is missing, as in: is x > 3")])
         return build(
             self.program,
             self.check,
             self.constants,
-            text,
+            _given(text),
             of_any_type=of_any_type,
             ranges=NO_RANGES,
         )
@@ -274,3 +285,9 @@ class Exploration:
         return [
             None if step.state is None else watched.value(step.state) for step in self.walk.path
         ]
+
+
+def _given(text: str) -> str:
+    if not text:
+        raise Rejected([Problem("F021", None, "a condition is missing, as in: is x > 3")])
+    return text

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 
+from fencepost.checker.evaluator.program import runner_of
 from fencepost.checker.outcome import Finding, Step, Trace, Verdict
 from fencepost.checker.search.explain import explained
 from fencepost.checker.tools.property_values import NOTHING, Judgement, judge
@@ -12,7 +13,7 @@ from fencepost.spec.core.ir import Model
 from fencepost.spec.core.types import State
 from fencepost.spec.records import dataclass
 from fencepost.spec.semantics.choice_points import EvaluationError
-from fencepost.spec.semantics.stepper import Runner, Successor
+from fencepost.spec.semantics.stepper import Successor
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +49,7 @@ class Walk:
 
     def __init__(self, model: Model) -> None:
         self.model = model
-        self.runner = Runner(model)
+        self.runner = runner_of(model)
         self.path: list[Step] = []
         self.ways: list[tuple[Step, ...]] = [()]
         self.way = 0

@@ -46,6 +46,7 @@ from fencepost.spec.tla.syntax.config import (
     parse_config,
 )
 from fencepost.spec.tla.syntax.tree import Apply, Expr
+from fencepost.spec.tla.syntax.units import parse_expression
 from fencepost.spec.tla.values.kinds import FALSE, TRUE, EvaluationError, Value
 from fencepost.spec.tla.values.runtime import Runtime
 from fencepost.spec.tla.values.symmetry import Permutation, group
@@ -281,6 +282,16 @@ class Specification:
             kind = "the next state" if code.level == 2 else "time"
             self._refuse(word.span, f'{section} "{word.text}" is about {kind}', "F655")
         return Condition(word.text, operator.place, code, layout)
+
+    def parsed(self, text: str, *, condition: bool) -> Condition:
+        """Compiles the text of an expression about one state. Raises `Rejected`."""
+        expr = parse_expression(Source("the expression", text))
+        make = self.compiler.cond if condition else self.compiler.expr
+        layout = Layout()
+        code = make(expr, Env(self.root, layout))
+        if code.level > 1:
+            self._refuse(expr.span, "an expression about one state has no primes", "F655")
+        return Condition(text, expr.span, code, layout)
 
     def _symmetry(self) -> list[Permutation]:
         """Returns the permutations that the configuration names, and those that they generate."""

@@ -17,14 +17,15 @@ _END = Token("end", "", 0, 0, -1)
 
 
 class Reader:
-    """The tokens of a source, with a position.
+    """The tokens of a source, with a position. ``whole`` says what the source is, for errors.
 
     An item of a junction list ends before the first token that is not to the right of its bullet:
     `peek` shows it as the end of the text.
     """
 
-    def __init__(self, source: Source, start: int = 0) -> None:
+    def __init__(self, source: Source, start: int = 0, whole: str = "module") -> None:
         self.source = source
+        self.whole = whole
         self.tokens = tokens(source, start)
         self.position = 0
         self.limit = -1
@@ -90,7 +91,7 @@ class Reader:
         token = self.tokens[self.position]
         if token.kind == "end":
             at = self.last_end
-            raise refused(self.source, max(at - 1, 0), at, f"the module ends here: {message}")
+            raise refused(self.source, max(at - 1, 0), at, f"the {self.whole} ends here: {message}")
         ending = "" if token.text in message else f', not "{token.text}"'
         raise refused(self.source, token.start, token.end, message + ending, *notes)
 

@@ -42,6 +42,18 @@ def parse_module(source: Source, name: str = "") -> tree.Module:
         raise refused(source, 0, 1, "expressions are nested too deep in this module") from None
 
 
+def parse_expression(source: Source) -> Expr:
+    """Parses a text that is one expression. Raises `Rejected`."""
+    reader = Units(source, 0, "expression")
+    try:
+        expr = reader.expression()
+    except RecursionError:
+        raise refused(source, 0, 1, "the expression is nested too deep") from None
+    if reader.peek().kind != "end":
+        reader.fail("the end of the expression is expected here")
+    return expr
+
+
 class Units(Expressions):
     """Parses the units of a module."""
 

@@ -99,7 +99,7 @@ def test_python_checks_modules(folder: Path) -> None:
 @pytest.mark.parametrize(
     "words",
     [
-        ["info"], ["simulate"], ["explore"], ["graph"], ["export"], ["mutate"], ["fmt"],
+        ["info"], ["graph"], ["export"], ["mutate"], ["fmt"],
         ["conform", "--recording"], ["eval"], ["sweep"],
     ],
     ids=lambda words: words[0],
