@@ -15,6 +15,7 @@ from fencepost.spec.core.open_ranges import (
     Range,
     exceeds_64_bits,
     is_open,
+    of_elements,
     stored,
     widened,
 )
@@ -32,19 +33,33 @@ def scouted(job: Job) -> dict[str, Range]:
     """Returns ranges for a search of the job, whose model assumes none.
 
     States are visited level by level. The last level is the one that would end the search, unless
-    the job has many properties, whose evaluation would take too long.
+    the job has many properties, whose evaluation would take too long. Bounds are powers of two, so
+    that later values rarely leave a range. Elements of sets have the range of the values found, if
+    the second half of the states adds none: a wider range would take more bits.
     """
     model = job.model
     keys = [item.key for item in model.open_ranges]
     kinds = [(n, item.type) for n, item in enumerate(model.variables) if is_open(item.type)]
-    ranges: dict[str, Range] = {}
-    for state in _visited(job):
+    tight = {number for _, kind in kinds for number in of_elements(kind)}
+    found: dict[int, Range] = {}
+    changed: dict[int, int] = {}
+    """The last position of a state that extends a range."""
+    position = 0
+    for position, state in enumerate(_visited(job)):
         values = [pair for index, kind in kinds for pair in stored(kind, state[index])]
         if any(exceeds_64_bits(value, value) for _, value in values):
             break
         for number, value in values:
-            ranges[keys[number]] = widened(ranges.get(keys[number], NARROWEST), value)
-    return ranges
+            low, high = found.get(number, (value, value))
+            if number not in found or not low <= value <= high:
+                found[number] = min(low, value), max(high, value)
+                changed[number] = position
+    return {
+        keys[number]: span
+        if number in tight and 2 * changed[number] <= position
+        else widened(widened(NARROWEST, span[0]), span[1])
+        for number, span in found.items()
+    }
 
 
 def _visited(job: Job) -> Iterator[State]:

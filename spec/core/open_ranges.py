@@ -71,16 +71,15 @@ def saturated(low: int, high: int) -> Range:
 
 
 def widened(assumed: Range, value: int) -> Range:
-    """Returns a range that includes ``value`` and has at least twice as many values on its side, or
-    ``assumed`` if that includes it. The bounds are 0 or powers of two, less one if positive. Beyond
-    64 bits, the range ends at ``value``.
+    """Returns a range that includes ``value``, or ``assumed`` if that includes it. A bound that
+    changes becomes 0 or the next power of two, less one if positive. Beyond 64 bits, the range ends
+    at ``value``.
     """
     low, high = assumed
     if value > high:
-        high = min(_ones(max(value, 2 * high + 1)), max(value, INT64_HIGH))
+        high = min(_ones(max(value, 0)), max(value, INT64_HIGH))
     if value < low:
-        least = max(-1 - value, -1 - 2 * low if low else 0)
-        low = max(-1 - _ones(least), min(value, INT64_LOW))
+        low = 0 if value >= 0 else max(-1 - _ones(-1 - value), min(value, INT64_LOW))
     return low, high
 
 
@@ -116,6 +115,16 @@ def stored(kind: Type, value: Value) -> Iterator[tuple[int, int]]:
         return
     for part, inner in opened(kind, value)[1]:
         yield from stored(part.type, inner)
+
+
+def of_elements(kind: Type, inside: bool = False) -> Iterator[int]:
+    """Yields the numbers of the `OpenRange` of integers in elements of sets and bags. A set may
+    take a bit for each value of its type, so its size depends on the range.
+    """
+    if isinstance(kind, Int) and kind.open is not None and inside:
+        yield kind.open
+    for part in components(kind):
+        yield from of_elements(part, inside or isinstance(kind, Set | Bag))
 
 
 def relaxed(target: Type, source: Type) -> Type:
