@@ -6,6 +6,7 @@ that are stored elsewhere, such as in the parameters of a def, are left to the s
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Iterable, Iterator
 
@@ -24,7 +25,9 @@ from fencepost.spec.semantics.choice_points import EvaluationError
 from fencepost.spec.semantics.stepper import Failure, Runner
 
 MAX_STATES, MAX_SECONDS = 3_000, 0.5
-"""The maximum number of states to visit, and the maximum time."""
+"""The maximum number of states to visit, and the maximum time of the processor, so that a busy
+machine finds the same ranges.
+"""
 MAX_PROPERTIES = 8
 """The maximum number of properties to evaluate."""
 
@@ -68,7 +71,7 @@ def _visited(job: Job) -> Iterator[State]:
     evaluated = len(searched.must_hold) <= MAX_PROPERTIES
     invariants = searched.invariants if evaluated else ()
     step_invariants = searched.step_invariants if evaluated else ()
-    end = time.monotonic() + min(MAX_SECONDS, limits.timeout or MAX_SECONDS)
+    last, end = time.monotonic() + (limits.timeout or math.inf), time.thread_time() + MAX_SECONDS
     most = min(MAX_STATES, limits.max_states or MAX_STATES)
     level = {step.state: None for step in runner.initial() if step.state is not None}
     visited: set[State] = set()
@@ -78,7 +81,7 @@ def _visited(job: Job) -> Iterator[State]:
         for state in [state for state in level if state not in visited]:
             yield state
             visited.add(state)
-            if len(visited) >= most or time.monotonic() > end:
+            if len(visited) >= most or time.thread_time() > end or time.monotonic() > last:
                 return
             ended = ended or not _hold(runner, invariants, state)
             if depth == limits.depth or not _hold(runner, searched.constraints, state):
