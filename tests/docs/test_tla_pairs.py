@@ -46,7 +46,7 @@ def pairs() -> list[Pair]:
     modules: dict[str, str] = {}
     for block in BLOCK.finditer(PAGE.read_text(encoding="utf-8")):
         match block["info"].split():
-            case ["tla", *words]:
+            case ["tla", *words] if not any(word.startswith("file=") for word in words):
                 tla = ("orbits" in words, block["text"])
             case ["fence", "module", file]:
                 modules[file.removeprefix("file=")] = block["text"]
@@ -67,7 +67,8 @@ PAIRS = pairs()
 
 
 def test_every_module_has_a_spec() -> None:
-    assert len(PAIRS) == PAGE.read_text(encoding="utf-8").count("\n```tla") >= 11
+    text = PAGE.read_text(encoding="utf-8")
+    assert len(PAIRS) == text.count("\n```tla") - text.count("\n```tla file=") >= 11
 
 
 @pytest.mark.parametrize("pair", PAIRS, ids=str)
