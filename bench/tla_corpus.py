@@ -17,6 +17,7 @@ import signal
 import sys
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -306,6 +307,8 @@ def _published(model: Model) -> Result | None:
 
 def table(rows: Sequence[Model], results: Kept) -> str:
     """Returns the table in Markdown."""
+    words = Counter(compare(model, results.get(model.name, {})) for model in rows)
+    counts = ", ".join(f"{count} {WORDS.get(word, word)}" for word, count in words.most_common())
     head = ["model", "verdict", "distinct", "generated", "depth", "TLC", "ours", "comparison"]
     lines = [line(head), line(["---"] * 2 + ["---:"] * 5 + ["---"])]
     for model in rows:
@@ -318,9 +321,17 @@ def table(rows: Sequence[Model], results: Kept) -> str:
         note = ours.note if word in ("refused", "differs") else ""
         cells.append(f"{word}: {note}" if note else word)
         lines.append(line([cell.replace("|", "\\|") for cell in cells]))
-    return "\n".join(lines) + "\n"
+    return f"Of {len(rows)} models, {counts}.\n\n" + "\n".join(lines) + "\n"
 
 
+WORDS: Final = {
+    "agrees": "agree",
+    "differs": "differ",
+    "not run": "were not run yet",
+    "refused": "are refused",
+    "inconclusive": "were not decided in time",
+    "no judge": "have no judge",
+}
 NOTHING: Final = Result("")
 
 
@@ -347,7 +358,7 @@ def main() -> int:
     parser.add_argument("--page", action="store_true", help="rewrites the table of docs/tla.md")
     options = parser.parse_args()
     around = Surroundings(options.examples, options.modules, options.classes, options.seconds)
-    rows = list(models(options.examples))
+    rows = [model for model in models(options.examples) if model.mode == "exhaustive search"]
     results = kept()
     sides: list[Side] = [s for s in SIDES if options.side in (s, "both")]
     again = set(options.again.split(","))
@@ -357,7 +368,7 @@ def main() -> int:
         print(reason, file=sys.stderr)
         return 2
     for model in rows:
-        if options.only not in model.name or model.mode != "exhaustive search":
+        if options.only not in model.name:
             continue
         for side in sides:
             old = results.get(model.name, {}).get(side)
