@@ -173,14 +173,15 @@ def judge(tlc: Tlc, model: Model, around: Surroundings) -> Result:
 def check(model: Model, around: Surroundings) -> Result:
     """Runs Fencepost on a model."""
     command = [
-        *PROGRAM, "check", str(around.examples / model.module),
-        "--config", str(around.examples / model.configuration),
+        *PROGRAM, "check", model.module, "--config", model.configuration,
         "--engine", "evaluator", "--no-progress", "--format", "json",
-        "--allow-read", str((around.examples / model.module).parent),
+        "--allow-read", ".",
     ]  # fmt: skip
     with tempfile.TemporaryDirectory() as cache:
         ran = run(
             [*_limited(around.seconds), *command],
+            # Some modules read files by paths from the root of the examples.
+            folder=around.examples,
             environment=surroundings(cache),
             codes=range(-64, 256),
         )
@@ -273,10 +274,9 @@ def compare(model: Model, sides: Mapping[Side, Result]) -> str:
         return "not run"
     if ours.verdict in ("refused", "inconclusive"):
         return ours.verdict
-    if theirs is None or theirs.verdict in ("inconclusive", "broken"):
-        theirs = _published(model)
-        if theirs is None:
-            return "no judge"
+    theirs = _judged(model, theirs)
+    if theirs is None:
+        return "no judge"
     if ours.verdict != theirs.verdict:
         return "differs"
     if ours.verdict == "ok":
@@ -289,6 +289,12 @@ def compare(model: Model, sides: Mapping[Side, Result]) -> str:
 
 
 COUNTS: Final = ("distinct", "generated", "depth")
+
+
+def _judged(model: Model, theirs: Result | None) -> Result | None:
+    """Returns TLC's result, or the published one if TLC was not run to the end here."""
+    ended = theirs is not None and theirs.verdict not in ("inconclusive", "broken")
+    return theirs if ended else _published(model)
 
 
 def _published(model: Model) -> Result | None:
@@ -313,10 +319,11 @@ def table(rows: Sequence[Model], results: Kept) -> str:
     lines = [line(head), line(["---"] * 2 + ["---:"] * 5 + ["---"])]
     for model in rows:
         sides = results.get(model.name, {})
-        ours, theirs = sides.get("ours", NOTHING), sides.get("tlc", NOTHING)
+        ours, ran = sides.get("ours", NOTHING), sides.get("tlc", NOTHING)
+        theirs = _judged(model, sides.get("tlc")) or ran
         cells = [model.name, _both(theirs.verdict, ours.verdict)]
         cells += [_both(*(_number(getattr(s, field)) for s in (theirs, ours))) for field in COUNTS]
-        cells += [f"{s.seconds:.1f} s" if s.seconds else "" for s in (theirs, ours)]
+        cells += [f"{s.seconds:.1f} s" if s.seconds else "" for s in (ran, ours)]
         word = compare(model, sides)
         note = ours.note if word in ("refused", "differs") else ""
         cells.append(f"{word}: {note}" if note else word)
