@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import json
 import re
+import signal
 import subprocess
 import sys
 import tempfile
@@ -17,6 +18,7 @@ import traceback
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import NoReturn
 
 from tests.support.paths import ROOT
 from tests.support.tla_damaged import broken_module, damaged_module
@@ -25,12 +27,12 @@ from tests.support.tla_runs import accepted, agree, first_word, random_result
 
 from bench.tlc_run import CRASH, JAVA_OPTIONS, Answer, Broken, Tlc, answer
 from fencepost.checker.request import Limits
-from fencepost.checker.search.alarm import raised_after
 from fencepost.spec.text.problem import Rejected
 
 ORACLE = ROOT / "tests" / "support" / "SanyOracle.java"
 MAX_STATES = 2_000
 MAX_SECONDS = 30.0
+"""Processor time of a search."""
 HEAP = "-Xmx512m"
 UNDECIDED = "inconclusive"
 UNASSIGNED = "is not completely specified"
@@ -43,14 +45,21 @@ class Hangs(Exception):
 def ours(folder: Path, module: RandomModule) -> str:
     """Returns the result of the evaluator for a module, in a line."""
     try:
-        with raised_after(MAX_SECONDS, Hangs):
-            return random_result(folder, module, Limits(max_states=MAX_STATES))
+        signal.signal(signal.SIGVTALRM, _hangs)
+        signal.setitimer(signal.ITIMER_VIRTUAL, MAX_SECONDS)
+        return random_result(folder, module, Limits(max_states=MAX_STATES))
     except Rejected as rejected:
         return f"refused: {rejected.problems[0].message}"
     except Hangs:
         return "FAILS: it hangs"
     except Exception:
         return f"FAILS: {traceback.format_exc()}"
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+
+
+def _hangs(*_: object) -> NoReturn:
+    raise Hangs
 
 
 def theirs(tlc: Tlc, folder: Path, module: RandomModule) -> str:
