@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import pairwise
@@ -34,6 +34,7 @@ from fencepost.spec.core.types import State
 from fencepost.spec.records import dataclass
 from fencepost.spec.semantics.choice_points import EvaluationError
 from fencepost.spec.semantics.stepper import Failure
+from fencepost.spec.text.problem import listing
 from fencepost.spec.tla.evaluate.specification import Specification
 from fencepost.spec.tla.inference.kinds import NotLowered
 from fencepost.spec.tla.lowering.model import Lowered, Wanted, lowered, seen
@@ -44,6 +45,8 @@ MAX_STATES, MAX_SECONDS = 2_000, 0.5
 """The maximum number of states that the evaluator visits before the search, and the maximum
 time.
 """
+MAX_NAMED = 3
+"""The maximum number of tables that a note names."""
 MAX_INITIAL_SECONDS = 60.0
 """The maximum time for the initial states, which the evaluator computes."""
 
@@ -133,11 +136,26 @@ def _searched(request: Request, model: TlaModel) -> Outcome:
     _compare_levels(outcome, scouted)
     outcome = with_alias(outcome, model)
     notes = [*outcome.notes, *specification.notes]
+    notes += _notes_on_tables(result)
     if restarts:
         times = "once" if restarts == 1 else f"{restarts} times"
         notes.append(Fact(f"The search began again {times}, with wider types of variables."))
     statistics = replace(outcome.statistics, seconds=account.elapsed)
     return replace(outcome, statistics=statistics, notes=tuple(notes))
+
+
+def _notes_on_tables(result: Lowered) -> Iterator[str]:
+    """Yields a note on the largest tables."""
+    largest = sorted(result.tables, key=lambda table: -table[1])[:MAX_NAMED]
+    if largest:
+        total = sum(entries for _, entries in result.tables)
+        places = listing(
+            [f"{s.source.name}:{s.line} ({entries:,} entries)" for s, entries in largest], "and"
+        )
+        yield Fact(
+            f"Tables with {total:,} entries, which the evaluator filled, replace expressions; the "
+            f"largest are those of {places}."
+        )
 
 
 def _refuse(request: Request, model: TlaModel) -> None:

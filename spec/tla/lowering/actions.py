@@ -32,8 +32,8 @@ from fencepost.spec.tla.inference.kinds import (
     join,
 )
 from fencepost.spec.tla.lowering.constants import parts
-from fencepost.spec.tla.lowering.operators import Operators
 from fencepost.spec.tla.lowering.places import Argument, Definition, Place
+from fencepost.spec.tla.lowering.tables import Tables
 from fencepost.spec.tla.lowering.terms import FALSE, TRUE, Bet, Term, is_simple, negation
 from fencepost.spec.tla.modules.scopes import BuiltIn, Operator, Part, Substituted, Variable
 from fencepost.spec.tla.syntax import tree
@@ -81,7 +81,7 @@ class Way:
 Then: TypeAlias = Callable[[Way], Statement]
 
 
-class Actions(Operators):
+class Actions(Tables):
     """Lowers actions. ``bets`` has the number of each bet, by key."""
 
     def __init__(
@@ -388,9 +388,7 @@ class Actions(Operators):
             case Operator(parameters=()) if isinstance(entity.body, Apply):
                 if entity.scope.parameters or entity in env.trail:
                     return None
-                return self.target(
-                    entity.body, Place(entity.scope, {}, {}, trail=(*env.trail, entity))
-                )
+                return self.target(entity.body, _inside(entity, env))
             case _:
                 return None
 
@@ -427,9 +425,7 @@ class Actions(Operators):
             case Operator(parameters=()) if isinstance(entity.body, Apply | tree.Tuple):
                 if entity.scope.parameters or entity in env.trail:
                     return None
-                return self.variables_of(
-                    entity.body, Place(entity.scope, {}, {}, trail=(*env.trail, entity))
-                )
+                return self.variables_of(entity.body, _inside(entity, env))
             case _:
                 return None
 

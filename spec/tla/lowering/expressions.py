@@ -57,6 +57,7 @@ from fencepost.spec.tla.lowering.terms import (
     literal,
     members,
     negation,
+    repeatable,
     tag_of,
 )
 from fencepost.spec.tla.modules.scopes import Named
@@ -331,7 +332,7 @@ class Expressions(Constants):
     # ------------------------------------------------------------ functions and records
 
     def _function(self, node: Any, env: Place) -> Term:
-        if node.name:
+        if node.name and node.name in self.words(node.body):
             raise NotLowered("a recursive function depends on the state")
         domains = [bound.domain for bound in node.bounds]
         if not all(self.is_constant(domain, env) for domain in domains):
@@ -507,9 +508,9 @@ class Expressions(Constants):
         source = join(key.kind, keys) if not _same_structure(key.kind, keys) else key.kind
         if not _same_structure(source, keys):
             raise NotLowered("a function is applied to an argument of another structure")
-        own = self.into(key, source)
+        own = repeatable(self.into(key, source))
         test = self.within(own, source, keys)
-        converted = self.convert(own, source, keys)
+        converted = repeatable(self.convert(own, source, keys))
         if isinstance(kind, Fun) and not self._covers(kind, key.kind):
             test = conjunction([test, self.in_domain(converted, kind)])
         return test, converted
@@ -623,26 +624,28 @@ class Expressions(Constants):
                 slot = self.slot()
                 each = ir.Local(core(kind.keys), slot)
                 inner = self.into(value, element)
-                base = self.convert(expr, kind, result)
                 held = core(element) if isinstance(kind, Fun) else types.Option(core(element))
                 if isinstance(kind, Partial):
                     inner = ir.Some(held, inner)
 
-                def build(fresh: Expr) -> Expr:
-                    return self.let(
-                        base,
-                        result,
-                        lambda b: ir.BuildMap(
-                            core(result),
-                            slot,
-                            ir.Conditional(
-                                held, ir.Equal(each, converted), fresh, ir.Get(held, b, each)
-                            ),
-                        ),
+                def changed(fresh: Expr, base: Expr) -> Expr:
+                    body = ir.Conditional(
+                        held, ir.Equal(each, converted), fresh, ir.Get(held, base, each)
                     )
+                    return ir.BuildMap(core(result), slot, body)
 
-                changed = self.let(inner, NEVER, build)
-                return Term(result, chosen(test, changed, base, core(result)))
+                # The value is computed only if the key is in the domain.
+                code = self.let(
+                    self.convert(expr, kind, result),
+                    result,
+                    lambda base: chosen(
+                        test,
+                        self.let(inner, NEVER, lambda fresh: changed(fresh, base)),
+                        base,
+                        core(result),
+                    ),
+                )
+                return Term(result, code)
             case Seq(element, capacity) if capacity:
                 number = self.only(key, Number, span, "a sequence is updated at this argument")
                 if not isinstance(number.kind, Number):

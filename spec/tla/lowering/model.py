@@ -9,6 +9,7 @@ from fencepost.spec.core import ir, types
 from fencepost.spec.core.open_ranges import Range
 from fencepost.spec.core.properties import PropertyKind
 from fencepost.spec.records import dataclass, replace
+from fencepost.spec.text.source import Span
 from fencepost.spec.tla.evaluate.specification import Specification
 from fencepost.spec.tla.evaluate.temporal import Condition
 from fencepost.spec.tla.evaluate.temporal import Part as Written
@@ -29,14 +30,15 @@ MAX_REPEATED = 100
 
 @dataclass(frozen=True, slots=True)
 class Lowered:
-    """A model of the core, the kinds of its variables, and the definitions that name its
-    actions.
+    """A model of the core, the kinds of its variables, and the definitions that name its actions.
+    ``tables`` are the expressions that are tables, with their numbers of entries.
     """
 
     model: ir.Model
     kinds: tuple[Kind, ...]
     forms: Forms
     labels: tuple[Operator | None, ...]
+    tables: tuple[tuple[Span, int], ...]
 
     def values(self, state: types.State) -> list[Value]:
         """Returns the values of the variables in a state."""
@@ -130,7 +132,7 @@ def _lowered(
         ),
     )
     labels = tuple(label for label, _ in actions)
-    return Lowered(model, tuple(kinds), lowering.forms, labels)
+    return Lowered(model, tuple(kinds), lowering.forms, labels, tuple(lowering.tables))
 
 
 def place_of(part: Written, lowering: Actions) -> Place:

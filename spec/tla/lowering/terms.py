@@ -40,6 +40,10 @@ from fencepost.spec.tla.values.kinds import EvaluationError, LazyFunction, LazyS
 
 NO_VALUE: Final = object()
 """The `Term.value` of what is not constant."""
+BINDING = (
+    ir.Let, ir.Recursion, ir.BuildMap, ir.Quantified, ir.Collect, ir.Gather, ir.Find, ir.Fold,
+)  # fmt: skip
+"""Expressions that bind slots. A slot is bound once in a model."""
 TRUE, FALSE = ir.Literal(BOOL, True), ir.Literal(BOOL, False)
 Bet: TypeAlias = tuple[str, bool, Expr]
 """The key of a bet, whether it is about the upper bound, and the condition that it is kept."""
@@ -115,6 +119,13 @@ def is_simple(expr: Expr) -> bool:
     while isinstance(expr, ir.GetField | ir.Convert):
         expr = expr.record if isinstance(expr, ir.GetField) else expr.operand
     return isinstance(expr, ir.Local | ir.Variable | ir.Literal)
+
+
+def repeatable(expr: Expr) -> Expr:
+    """Returns an expression that may be used several times. Raises `NotLowered`."""
+    if any(isinstance(node, BINDING) for node in walk(expr)):
+        raise NotLowered("a function is applied to an argument that is converted")
+    return expr
 
 
 def is_total(expr: Expr) -> bool:
