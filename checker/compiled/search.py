@@ -113,6 +113,7 @@ def _searched(request: Request, model: TlaModel) -> Outcome:
     kinds = seen(specification, [model.values(state) for state in scouted.states])
     initial = [model.values(state) for state in scouted.initial]
     wanted = _wanted(request, model)
+    evaluated = frozenset(n for n in request.properties if wanted[n].condition is not None)
     ranges: dict[str, Range] = {}
     restarts, limit = 0, request.limits.timeout
     while True:
@@ -120,7 +121,9 @@ def _searched(request: Request, model: TlaModel) -> Outcome:
         limits = request.limits
         if limit is not None:
             limits = replace(limits, timeout=max(limit - account.elapsed, 0.001))
-        searched = replace(request, model=result.model, limits=limits, named=None)
+        searched = replace(
+            request, model=result.model, properties=evaluated, limits=limits, named=None
+        )
         outcome = LOCAL.run(searched)
         left = [f.site for f in outcome.findings if f.site and f.site.leaves is not None]
         if not left:

@@ -7,7 +7,6 @@ from functools import partial
 
 from fencepost.spec.core import ir, types
 from fencepost.spec.core.open_ranges import Range
-from fencepost.spec.core.properties import PropertyKind
 from fencepost.spec.records import dataclass, replace
 from fencepost.spec.text.source import Span
 from fencepost.spec.tla.evaluate.specification import Specification
@@ -148,7 +147,7 @@ def _property(item: Wanted, lowering: Actions) -> ir.Property:
     kind, condition = item.property.kind, item.condition
     if condition is None:
         # The property is not evaluated.
-        return replace(item.property, kind=PropertyKind.INVARIANT, body=TRUE, formula=None)
+        return replace(item.property, body=TRUE)
     assert condition.part is not None
     env = place_of(condition.part, lowering)
     if kind.of_steps:
