@@ -115,7 +115,7 @@ def _without_levels(outcome: Outcome, count: int) -> Outcome:
         steps = [replace(s, state=s.state and s.state[:count]) for s in trace.steps]
         return replace(trace, steps=tuple(steps))
 
-    findings = tuple(replace(found, trace=cut(found.trace)) for found in outcome.findings)
+    findings = tuple(replace(item, trace=cut(item.trace)) for item in outcome.findings)
     return replace(outcome, findings=findings)
 
 
