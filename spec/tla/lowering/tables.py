@@ -122,7 +122,7 @@ class Tables(Operators):
                 variables[unread.index] = self.written(term)
                 continue
             except RecursionError:
-                # A combination that never occurs may be one for which a recursion has no end.
+                # A combination that never occurs may lead to a recursion without an end.
                 return None
             self.tables.append((span, len(values)))
             return self._looked_up_in(values, components, span)

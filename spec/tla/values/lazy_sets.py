@@ -346,7 +346,7 @@ class Enumeration(LazySet):
 
 
 class Combination(LazySet):
-    """A union, intersection or difference, of which one operand is lazy."""
+    """A union, intersection or difference with a lazy operand."""
 
     __slots__ = ("left", "right", "sign")
 
