@@ -195,12 +195,13 @@ class Finding:
     ``property`` is the index of the property, or None for a deadlock, an assertion, an evaluation
     error or an assumption. ``depth`` is defined in section 10 of docs/language.md. ``instance``
     holds values of the quantified variables, with their names, that make the property fail, and
-    ``failing`` is the innermost part of the property that is false. ``blocked`` explains a
-    deadlock. ``constants`` holds the values of the symbolic constants in the trace, by path.
-    ``index`` orders problems of the same kind at the same depth, see `account.Candidate`. ``fair``
-    explains why an infinite trace satisfies the fairness constraints, and ``since`` is the position
-    at which the failing part starts to fail. ``misfit`` explains a violated refinement. ``fit`` is
-    set for a scenario; if the scenario is satisfied, the verdict is OK.
+    ``failing`` is the innermost part of the property that is false. ``read`` is what this part
+    reads of the last state, for a property without a body. ``blocked`` explains a deadlock.
+    ``constants`` holds the values of the symbolic constants in the trace, by path. ``index`` orders
+    problems of the same kind at the same depth, see `account.Candidate`. ``fair`` explains why an
+    infinite trace satisfies the fairness constraints, and ``since`` is the position at which the
+    failing part starts to fail. ``misfit`` explains a violated refinement. ``fit`` is set for a
+    scenario; if the scenario is satisfied, the verdict is OK.
     """
 
     verdict: Verdict
@@ -210,6 +211,7 @@ class Finding:
     site: Site | None = None
     instance: tuple[Choice, ...] = ()
     failing: Span | None = None
+    read: tuple[Choice, ...] = ()
     blocked: tuple[BlockedAction, ...] = ()
     constants: tuple[Choice, ...] = ()
     index: int = -1

@@ -33,7 +33,7 @@ from fencepost.spec.core.open_ranges import Range, exceeds_64_bits, widened
 from fencepost.spec.core.types import State
 from fencepost.spec.records import dataclass
 from fencepost.spec.semantics.choice_points import EvaluationError
-from fencepost.spec.semantics.stepper import Failure
+from fencepost.spec.semantics.stepper import Failure, Reason
 from fencepost.spec.text.problem import listing
 from fencepost.spec.tla.evaluate.specification import Specification
 from fencepost.spec.tla.inference.kinds import NotLowered
@@ -296,6 +296,7 @@ def _confirmed(finding: Finding, request: Request, runner: TlaRunner, result: Lo
     last = states[-1]
     before = states[-2] if len(states) > 1 else None
     site: int | None = None
+    why = Reason((), None)
     if failed:
         failure = next((s for s in runner.successors(last) if s.failure is not None), None)
         if failure is None or failure.failure is None:
@@ -310,6 +311,7 @@ def _confirmed(finding: Finding, request: Request, runner: TlaRunner, result: Lo
         kind = runner.tla.properties[finding.property].kind
         if runner.holds(finding.property, *kind.place(before, last)):
             raise _unconfirmed(runner.tla, finding)
+        why = runner.reason(finding.property, *kind.place(before, last))
     else:
         site = _failing_property(request, runner, before, last)
         if site is None:
@@ -318,8 +320,9 @@ def _confirmed(finding: Finding, request: Request, runner: TlaRunner, result: Lo
         finding,
         trace=Trace(tuple(steps)),
         site=None if site is None else runner.tla.sites[site],
-        instance=(),
-        failing=None if finding.property is None else runner.tla.properties[finding.property].span,
+        instance=why.instance,
+        failing=why.failing,
+        read=why.read,
         blocked=(),
     )
 

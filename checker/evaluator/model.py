@@ -21,6 +21,7 @@ from fencepost.spec.core.properties import PropertyKind
 from fencepost.spec.core.types import State
 from fencepost.spec.records import dataclass
 from fencepost.spec.semantics.choice_points import EvaluationError
+from fencepost.spec.semantics.stepper import Choice
 from fencepost.spec.tla.evaluate.machine import EFFECT, Located
 from fencepost.spec.tla.evaluate.specification import Specification
 from fencepost.spec.tla.evaluate.temporal import Condition, Fair
@@ -162,6 +163,12 @@ class TlaModel(Model):
         """Returns the values of the variables in a state."""
         values = self.table.values
         return [values[number] for number in state[: len(self.variables)]]
+
+    def choices(self, named: Sequence[tuple[str, Value]]) -> tuple[Choice, ...]:
+        """Returns values with names in the form of reports."""
+        normalise, number = self.specification.universe.normalise, self.table.number
+        kind = self.value_type
+        return tuple(Choice(name, kind, number(normalise(value))) for name, value in named)
 
     def condition(self, text: str) -> Callable[[State], bool]:
         """Returns a function that evaluates a condition on states, and raises `EvaluationError`.

@@ -13,6 +13,7 @@ from fencepost.spec.semantics.stepper import (
     BlockedAction,
     Choice,
     Failure,
+    Reason,
     Runner,
     Successor,
 )
@@ -140,6 +141,19 @@ class TlaRunner(Runner):
         except Located as error:
             raise EvaluationError(self.tla.site(error)) from None
         return result
+
+    def reason(self, property: int, state: State, after: State | None) -> Reason:
+        condition = self.tla.conditions[property]
+        assert condition is not None, "a formula is not explained in a state"
+        following = None if after is None else self.tla.values(after)
+        try:
+            why = self.specification.reason(condition, self.tla.values(state), following)
+        except Located:
+            # The value depends on more than the state, for example on random values.
+            return Reason((), condition.span)
+        # The values before a step are not those at the end of the trace.
+        read = why.read if after is None else ()
+        return Reason(self.tla.choices(why.values), why.span, self.tla.choices(read))
 
     def is_enabled(self, constraint: int, state: State) -> bool:
         """Returns whether a step of a fairness constraint is possible."""

@@ -182,8 +182,11 @@ def broken_assumptions(model: TlaModel) -> Outcome | None:
     findings: list[Finding] = []
     for assumption in model.specification.assumptions:
         try:
-            if not model.specification.holds(assumption, [None] * len(model.variables)):
-                findings.append(Finding(Verdict.ASSUMPTION, None, 0, None, failing=assumption.span))
+            nothing = [None] * len(model.variables)
+            if not model.specification.holds(assumption, nothing):
+                why = model.specification.reason(assumption, nothing)
+                finding = Finding(Verdict.ASSUMPTION, None, 0, None, failing=assumption.span)
+                findings.append(replace(finding, instance=model.choices(why.values)))
         except Located as error:
             findings.append(Finding(Verdict.ERROR, None, 0, None, site=site_of(error)))
     if not findings:

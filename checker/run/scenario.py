@@ -143,8 +143,8 @@ def _longest(model: Model, scenario: Scenario, behind: int, outcome: Outcome) ->
     for step in rest:
         return _blocked(model, finding, runner, state, step.action)
     with suppress(EvaluationError):
-        instance, part = explain(runner, composed.expected, state, None)
-        finding = replace(finding, failing=part or span, instance=instance)
+        why = explain(runner, composed.expected, state, None)
+        finding = replace(finding, failing=why.failing or span, instance=why.instance)
     return finding
 
 

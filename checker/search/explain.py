@@ -14,7 +14,7 @@ from itertools import pairwise
 from fencepost.checker.outcome import Finding, Misfit, Step, Trace, Unfit
 from fencepost.spec.core import ir, types
 from fencepost.spec.core.types import State, Value
-from fencepost.spec.semantics.stepper import Attempt, Choice, Runner, Successor
+from fencepost.spec.semantics.stepper import Attempt, Choice, Reason, Runner, Successor
 from fencepost.spec.text.source import Span
 
 
@@ -102,23 +102,18 @@ def explained(
     declared = runner.model.properties[property]
     if declared.abstract is not None:
         return replace(finding, misfit=misfit(runner, property, before, state))
-    instance, failing = explain(runner, property, *declared.kind.place(before, state))
-    return replace(finding, instance=instance, failing=failing)
+    why = explain(runner, property, *declared.kind.place(before, state))
+    return replace(finding, instance=why.instance, failing=why.failing, read=why.read)
 
 
-def explain(
-    runner: Runner, property: int, state: State, after: State | None
-) -> tuple[tuple[Choice, ...], Span | None]:
-    """Explains why a property is violated: returns the values of the quantified variables that make
-    it false, outermost first, and its innermost failing part. ``after`` is the next state, for a
-    step invariant.
-    """
+def explain(runner: Runner, property: int, state: State, after: State | None) -> Reason:
+    """Explains why a property is violated. ``after`` is the next state, for a step invariant."""
     if runner.model.is_opaque:
-        return (), None
+        return runner.reason(property, state, after)
     search = _Blame(runner, state, after)
     body = runner.model.properties[property].body
     search.descend(body, False, {})
-    return tuple(search.instance), search.span
+    return Reason(tuple(search.instance), search.span)
 
 
 @dataclass(slots=True)

@@ -180,8 +180,8 @@ def counterexample(
         return finding
     at, after = case.model.properties[obligation.number].kind.place(*states[-2:])
     assert not _holds(runner, obligation.number, at, after), "the counterexample does not replay"
-    instance_, failing = explain(runner, obligation.number, at, after)
-    return replace(finding, instance=instance_, failing=failing)
+    why = explain(runner, obligation.number, at, after)
+    return replace(finding, instance=why.instance, failing=why.failing)
 
 
 def _confirm(

@@ -87,7 +87,8 @@ class TraceDocument:
 
     ``instance`` holds the values of quantified variables that make the property fail,
     ``failing_part`` is the innermost part of the property that is false, and ``reads`` names the
-    variables that the property reads. ``needed_at_end`` holds the positions of the steps that the
+    variables that the property reads. ``read`` holds what the failing part reads of the last state,
+    for a property without a body. ``needed_at_end`` holds the positions of the steps that the
     problem needs.
 
     ``actions`` maps the names of actions to their sources, ``types`` maps variables to their types,
@@ -119,6 +120,7 @@ class TraceDocument:
     failing_part: Excerpt | None = None
     instance: tuple[tuple[str, Datum], ...] = ()
     reads: tuple[str, ...] = ()
+    read: tuple[tuple[str, Datum], ...] = ()
     problem: str = ""
     problem_source: Excerpt | None = None
     blocked: tuple[str, ...] = ()
@@ -210,8 +212,10 @@ class TraceDocument:
         many to be helpful.
         """
         last = self.steps[-1].state if self.steps else None
-        if last is None or len(self.reads) > MAX_READ:
+        if last is None or max(len(self.reads), len(self.read)) > MAX_READ:
             return {}
+        if self.read:
+            return {name: datum.tree for name, datum in self.read}
         return {name: last[name] for name in self.reads if name in last}
 
     def flights(self) -> tuple[Flight[ValueTree], ...]:

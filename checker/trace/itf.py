@@ -444,6 +444,7 @@ FILE: tuple[Field[TraceDocument], ...] = (
     Field("property-source", "property_source", EXCERPT, _of_property),
     Field("property-reads", "reads", TEXTS, _of_property),
     Field("instance", "instance", INSTANCE, _of_property),
+    Field("read", "read", INSTANCE, attrgetter("read")),
     Field("failing-part", "failing_part", EXCERPT, attrgetter("failing_part")),
     Field("problem", "problem", TEXT, attrgetter("problem")),
     Field("problem-source", "problem_source", EXCERPT, attrgetter("problem_source")),

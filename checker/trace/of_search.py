@@ -108,6 +108,7 @@ def _with_problem(base: TraceDocument, model: Model, finding: Finding) -> TraceD
         if prop
         else (),
         instance=tuple((c.label, _chosen(c)) for c in finding.instance),
+        read=tuple((c.label, _chosen(c)) for c in finding.read),
         constants={**base.constants, **{c.label: _chosen(c) for c in finding.constants}},
         failing_part=part(finding.failing) if finding.failing else None,
         problem=finding.site.message if finding.site else "",

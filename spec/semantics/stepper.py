@@ -17,6 +17,7 @@ from fencepost.spec.semantics.choice_points import AssertionFailed, EvaluationEr
 from fencepost.spec.semantics.concrete import DISABLED, ConcreteDomain, Observer
 from fencepost.spec.semantics.fold import evaluate, execute
 from fencepost.spec.semantics.python_codegen import Code, Frame
+from fencepost.spec.text.source import Span
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,6 +180,10 @@ class Runner:
     def made(self) -> tuple[Choice, ...]:
         """Returns the choices of the step that `steps` has just yielded."""
         return _choices(self._run)
+
+    def reason(self, property: int, state: State, after: State | None) -> Reason:
+        """Explains why a property of a model without bodies is false."""
+        raise NotImplementedError
 
     def holds(self, property: int, state: State, after: State | None = None) -> bool:
         """Returns whether a property is true. Raises `EvaluationError`.
@@ -401,6 +406,17 @@ class Choice:
     label: str
     type: Type
     value: Value
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """Why a property is false: the values of the quantified variables, outermost first, and the
+    innermost part that is false. ``read`` is what this part reads of the state, if it is known.
+    """
+
+    instance: tuple[Choice, ...]
+    failing: Span | None
+    read: tuple[Choice, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from fencepost.spec.text import library
 from fencepost.spec.text.problem import Problem, Rejected, suggestion
 from fencepost.spec.text.source import Source, Span
 from fencepost.spec.tla.evaluate.actions import Actions
+from fencepost.spec.tla.evaluate.blame import Reason, reason
 from fencepost.spec.tla.evaluate.expressions import not_supported
 from fencepost.spec.tla.evaluate.machine import (
     Act,
@@ -259,7 +260,8 @@ class Specification:
                     code = self.compiler.cond(unit.body, Env(scope, layout))
                     if code.level:
                         self._refuse(unit.span, "an assumption is about constants only", "F655")
-                    yield Condition(unit.name, unit.span, code, layout)
+                    part = Part(unit.body, Env(scope, layout))
+                    yield Condition(unit.name, unit.span, code, layout, part=part)
 
     def _conditions(self, section: str, level: int) -> Iterator[Condition]:
         for word in self.config.words(section):
@@ -457,6 +459,14 @@ class Specification:
         machine.current[: len(state)] = state
         machine.following[: len(state)] = [None] * len(state) if after is None else after
         return bool(self._evaluated(condition))
+
+    def reason(
+        self, condition: Condition, state: Sequence[Any], after: Sequence[Any] | None = None
+    ) -> Reason:
+        """Explains why a condition is false in a state, or on a step."""
+        if self.holds(condition, state, after):
+            return Reason(condition.span)
+        return reason(self.temporal, condition, self.variables)
 
     def value(
         self, expression: Condition, state: Sequence[Any], after: Sequence[Any] | None = None

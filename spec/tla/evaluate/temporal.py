@@ -27,9 +27,10 @@ from fencepost.spec.records import dataclass
 from fencepost.spec.text.source import Span
 from fencepost.spec.tla.evaluate.actions import Actions
 from fencepost.spec.tla.evaluate.machine import Code, Env, Frame, Layout, LetOperator, mistake
+from fencepost.spec.tla.modules import scopes
 from fencepost.spec.tla.modules.scopes import Operator, Substituted
 from fencepost.spec.tla.syntax import tree
-from fencepost.spec.tla.syntax.tree import Apply, Expr
+from fencepost.spec.tla.syntax.tree import Apply, Bound, Expr
 from fencepost.spec.tla.values.kinds import EvaluationError, Value
 
 Frames = Callable[[], Frame]
@@ -109,7 +110,7 @@ class Temporal:
         return Condition(name, part.span, code, part.env.layout, part.frames, part)
 
     def truth(self, part: Part) -> bool:
-        """Returns the value of a constant condition."""
+        """Returns the value of a condition that is constant, or about the machine's states."""
         condition = self.condition("", part)
         return bool(condition.code.run(condition.frame()))
 
@@ -133,8 +134,19 @@ class Temporal:
         if not isinstance(node, Apply):
             return None
         local = None if node.path else env.locals.get(node.name)
-        if isinstance(local, LetOperator) and not local.parameters and local.env is not None:
-            return Part(local.body, local.env, frames, part.values)
+        if isinstance(local, LetOperator) and local.env is not None:
+            pairs = zip(local.parameters, node.args, strict=True)
+            slots = [(p.slot, compiler.argument(arg, p.arity, env)[0]) for p, arg in pairs]
+
+            def call_local() -> Frame:
+                frame = frames()
+                env.layout.widen(frame)
+                own = frame.copy()
+                for slot, make in slots:
+                    own[slot] = make(frame)
+                return own
+
+            return Part(local.body, local.env, call_local, part.values)
         sign = not node.path and not node.name.replace("_", "").isalnum()
         if local is not None or sign:
             return None
@@ -143,8 +155,8 @@ class Temporal:
             return Part(entity.expr, env.outside(entity.outer), frames, part.values)
         if not isinstance(entity, Operator):
             return None
-        if node.name.isdigit():
-            node = Apply(entity.name, (), node.span)
+        if isinstance(entity, scopes.Part):
+            node = Apply(entity.name, entity.args, node.span)
         makers, _ = compiler.call(entity, node, env, makers, codes)
         layout = Layout()
 
@@ -164,18 +176,24 @@ class Temporal:
             if bound.domain is None or self.compiler.expr(bound.domain, part.env).level:
                 message = "in a temporal formula, a quantifier ranges over a constant set"
                 raise mistake("F657", node.span, message)
+        try:
+            for number, instance in enumerate(self.each(part)):
+                if number >= MAX_CONJUNCTS:
+                    message = f"this quantifier has more than {MAX_CONJUNCTS:,} values"
+                    raise mistake("F657", node.span, message)
+                yield instance
+        except EvaluationError as error:
+            raise mistake("F911", node.span, str(error)) from None
+
+    def each(self, part: Part) -> Iterator[Part]:
+        """Yields the body of a quantifier for each vector of values from its sets. Raises
+        `EvaluationError`.
+        """
+        node: Any = part.node
         binders, inner = self.compiler.bound(node.bounds, part.env)
         frame = part.frames()
         inner.layout.widen(frame)
-        try:
-            values = [tuple(binder.values(frame)) for binder in binders]
-        except EvaluationError as error:
-            raise mistake("F911", node.span, str(error)) from None
-        names = [name for bound in node.bounds for name in bound.names]
-        for number, vector in enumerate(product(*values)):
-            if number >= MAX_CONJUNCTS:
-                message = f"this quantifier has more than {MAX_CONJUNCTS:,} values"
-                raise mistake("F657", node.span, message)
+        for vector in product(*[tuple(binder.values(frame)) for binder in binders]):
 
             def bound_frame(vector: Sequence[Any] = vector) -> Frame:
                 own = part.frames()
@@ -184,8 +202,8 @@ class Temporal:
                     binder.bind(own, value)
                 return own
 
-            values_of = zip(names, vector, strict=False) if len(names) == len(vector) else ()
-            yield Part(node.body, inner, bound_frame, (*part.values, *values_of))
+            values = (*part.values, *_named_values(node.bounds, vector))
+            yield Part(node.body, inner, bound_frame, values)
 
     def conjuncts(self, part: Part) -> Iterator[Part]:
         """Yields the parts of a conjunction. Definitions are unfolded, unless they are conditions
@@ -304,3 +322,13 @@ class Temporal:
     def _atom(self, condition: Condition, of_steps: bool) -> Formula:
         self.atoms.append((condition, of_steps))
         return Holds(len(self.atoms) - 1, span=condition.span)
+
+
+def _named_values(bounds: Sequence[Bound], vector: Sequence[Any]) -> Iterator[tuple[str, Value]]:
+    """Yields the names of bounds with the values that they have for a vector."""
+    values = iter(vector)
+    for bound in bounds:
+        if bound.pattern:
+            yield from zip(bound.names, next(values), strict=False)
+        else:
+            yield from ((name, next(values)) for name in bound.names)
