@@ -14,7 +14,7 @@ from typing import Any, Generic, TypeVar, cast, get_args
 from fencepost.checker.printing.json_values import Json, written
 from fencepost.checker.trace.document import INITIAL, Act, Datum, ShownStep, TraceDocument
 from fencepost.checker.trace.excerpts import Excerpt
-from fencepost.checker.trace.itf_values import Values, normal, refused
+from fencepost.checker.trace.itf_values import TLA, Values, normal, refused
 from fencepost.checker.trace.message_flights import Exchange, ExchangeKind
 from fencepost.checker.trace.value_tree import ValueTree
 from fencepost.spec.records import dataclass
@@ -51,7 +51,10 @@ def tree_of(value: Json) -> ValueTree:
 
 
 def _values(name: str, meta: Mapping[str, Json]) -> Values:
-    return Values(name, RECORDS.decode(meta.get("records"), Reading(Values(name), 0)))
+    types = meta.get("types")
+    of_module = isinstance(types, dict) and TLA in types.values()
+    records = RECORDS.decode(meta.get("records"), Reading(Values(name), 0))
+    return Values(name, records, TLA if of_module else "")
 
 
 def _count(root: Mapping[str, Json]) -> int:

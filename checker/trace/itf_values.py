@@ -95,10 +95,12 @@ class Values:
 
     name: str
     records: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
+    kind: str = ""
+    """The type of values for which the file states none."""
 
     def datum(self, value: Json) -> Datum:
         """Returns a value together with its tree."""
-        return Datum(value, self.tree(value))
+        return Datum(value, self.tree(value, self.kind))
 
     def tree(self, value: Json, kind: str = "", depth: int = 0) -> ValueTree:
         """Returns the tree of a value. ``kind`` is the type that the file states for the value."""
