@@ -359,7 +359,11 @@ class _Writer:
             still: list[Expr] = [Infix("=", Prime(name), Name(name)) for name in self.variables]
             rows.append(Junction("/\\", (FALSE, conjoined(still))))
         self._define("Next", either(rows))
-        spec = conjoined([Name("Init"), Always(Name("Next"), "vars"), *self._fairness()])
+        fairness = self._fairness()
+        self._define_quiescent()
+        self.units += self.definitions.made
+        self.definitions.made.clear()
+        spec = conjoined([Name("Init"), Always(Name("Next"), "vars"), *fairness])
         self.units.append(Definition("Spec", (), spec))
 
     def _fairness(self) -> list[Expr]:
@@ -461,8 +465,7 @@ class _Writer:
                 # TLC does not accept a constraint that is FALSE in every state.
                 body = conjoined([Infix("=", Name("vars"), Name("vars")), body])
             definitions.append((name, body, about))
-        if self.rests:
-            self._define("Quiescent", self._quiescent())
+        self._define_quiescent()
         for name, body, about in definitions:
             self._define(name, body, (), about)
         # TLC also evaluates invariants outside the constraints, where nothing is searched.
@@ -482,6 +485,12 @@ class _Writer:
             condition = expression(self.scope.inner(), assumption.condition)
             if condition != TRUE:
                 self.units.append(Assume(condition))
+
+    def _define_quiescent(self) -> None:
+        """Defines `Quiescent`, once, if an expression uses it."""
+        names = {unit.name for unit in self.units if isinstance(unit, Definition)}
+        if self.rests and "Quiescent" not in names:
+            self._define("Quiescent", self._quiescent())
 
     def _quiescent(self) -> Expr:
         return conjoined([
