@@ -391,6 +391,15 @@ def difference(job: Job, outcome: Outcome, answer: Answer, export: Export) -> st
     if answer.ended == "behaviour":
         # TLC does not name the property, and its lasso need not be the shortest.
         return None if of_behaviours else "verdicts"
+    undecided = {
+        export.properties.get(number)
+        for number in job.properties
+        if job.model.properties[number].kind.of_behaviours
+    }
+    if outcome.verdict in FATAL and answer.length == 1 and answer.name in undecided:
+        # TLC checks in the initial states what a property says of them. Fencepost decides no
+        # property of behaviours if a step fails.
+        return None
     if answer.ended == "start":
         refined = any(f.depth == 1 and _refined(job, f.property) for f in outcome.findings)
         return None if of_behaviours or refined else "verdicts"
