@@ -117,14 +117,16 @@ def stored(kind: Type, value: Value) -> Iterator[tuple[int, int]]:
         yield from stored(part.type, inner)
 
 
-def of_elements(kind: Type, inside: bool = False) -> Iterator[int]:
-    """Yields the numbers of the `OpenRange` of integers in elements of sets and bags. A set may
-    take a bit for each value of its type, so its size depends on the range.
+def of_elements(kind: Type) -> Iterator[int]:
+    """Yields the numbers of the `OpenRange` of integers that are elements of sets and bags. A set
+    may take a bit for each value of its type, so its size depends on the range.
     """
-    if isinstance(kind, Int) and kind.open is not None and inside:
-        yield kind.open
+    if isinstance(kind, Set | Bag):
+        element = kind.element
+        if isinstance(element, Int) and element.open is not None:
+            yield element.open
     for part in components(kind):
-        yield from of_elements(part, inside or isinstance(kind, Set | Bag))
+        yield from of_elements(part)
 
 
 def relaxed(target: Type, source: Type) -> Type:
