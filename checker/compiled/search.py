@@ -1,6 +1,6 @@
 """Searches the states of a TLA+ module with machine code.
 
-The evaluator visits the first states, from which the types of the variables are inferred. The
+The evaluator visits the first states, and the types of the variables are inferred from them. The
 module is lowered to a model of the core for these types, and the engine ``local`` searches it. If a
 value is outside of the bounds that a type assumes, the search begins again with wider bounds. The
 evaluator follows every trace, so that it confirms every problem.
@@ -8,26 +8,19 @@ evaluator follows every trace, so that it confirms every problem.
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from functools import partial
 from itertools import pairwise
 
 from fencepost.checker.evaluator.alias import with_alias
 from fencepost.checker.evaluator.model import TlaModel
-from fencepost.checker.evaluator.program import RECURSION
 from fencepost.checker.evaluator.runner import TlaRunner
-from fencepost.checker.evaluator.search import (
-    before_search,
-    broken_assumptions,
-    with_calls,
-)
+from fencepost.checker.evaluator.search import run_module, with_calls, without_search
 from fencepost.checker.native.search import ENGINE as LOCAL
 from fencepost.checker.outcome import Fact, Finding, Limit, Outcome, Step, Trace, Verdict
 from fencepost.checker.request import Request, Translation, Unsupported
-from fencepost.checker.search.account import Account, without_states
+from fencepost.checker.search.account import Account
 from fencepost.spec.core.ir import Model, Site
 from fencepost.spec.core.open_ranges import Range, exceeds_64_bits, widened
 from fencepost.spec.core.types import State
@@ -39,7 +32,6 @@ from fencepost.spec.tla.evaluate.specification import Specification
 from fencepost.spec.tla.inference.kinds import NotLowered
 from fencepost.spec.tla.lowering.model import Lowered, Wanted, lowered, seen
 from fencepost.spec.tla.values.kinds import Value
-from fencepost.spec.tla.values.universe import Universe
 
 MAX_STATES, MAX_SECONDS = 2_000, 0.5
 """The maximum number of states that the evaluator visits before the search, and the maximum
@@ -64,20 +56,13 @@ class Compiled:
         return None
 
     def run(self, request: Request) -> Outcome:
-        model = request.model
-        if not isinstance(model, TlaModel):
-            raise Unsupported("it is for TLA+ modules")
-        before = sys.getrecursionlimit()
-        sys.setrecursionlimit(max(before, RECURSION))
         try:
-            return _searched(request, model)
+            return run_module(request, _searched)
         except NotLowered as reason:
             instead = '"--engine evaluator" runs it'
             raise Unsupported(
                 f"it does not compile the module, since {reason}", None, instead
             ) from None
-        finally:
-            sys.setrecursionlimit(before)
 
 
 ENGINE = Compiled()
@@ -94,18 +79,10 @@ class Scouted:
 
 def _searched(request: Request, model: TlaModel) -> Outcome:
     account = Account(request)
-    universe: Universe = model.specification.universe
-    universe.runtime.statistic = partial(before_search, universe, model.checks_deadlock)
-    broken = broken_assumptions(model)
-    if broken is not None:
-        return broken
+    decided_before = without_search(model, account)
+    if decided_before is not None:
+        return decided_before
     specification: Specification = model.specification
-    if specification.initial is None:
-        note = "The module has no behaviour; its assumptions hold."
-        return replace(
-            without_states(model, Verdict.OK, account.elapsed),
-            notes=(note, *specification.notes),
-        )
     _refuse(request, model)
     runner = TlaRunner(model)
     scouted = _scouted(runner)

@@ -53,15 +53,7 @@ class Evaluator:
         return None
 
     def run(self, request: Request) -> Outcome:
-        model = request.model
-        if not isinstance(model, TlaModel):
-            raise Unsupported("it is for TLA+ modules")
-        before = sys.getrecursionlimit()
-        sys.setrecursionlimit(max(before, RECURSION))
-        try:
-            return _searched(request, model)
-        finally:
-            sys.setrecursionlimit(before)
+        return run_module(request, _searched)
 
 
 ENGINE = Evaluator()
@@ -69,16 +61,11 @@ ENGINE = Evaluator()
 
 def _searched(request: Request, model: TlaModel) -> Outcome:
     account = FirstProblem(request)
-    universe: Universe = model.specification.universe
-    universe.runtime.statistic = partial(before_search, universe, model.checks_deadlock)
-    broken = broken_assumptions(model)
-    if broken is not None:
-        return broken
+    decided_before = without_search(model, account)
+    if decided_before is not None:
+        return decided_before
     specification: Specification = model.specification
-    if specification.initial is None:
-        note = "The assumptions of the module hold."
-        notes = (note, *specification.notes)
-        return replace(without_states(model, Verdict.OK, account.elapsed), notes=notes)
+    universe: Universe = specification.universe
     watch = Watch(request, account, Interrupts())
     runner = TlaRunner(model)
     states = TlaStates(watch, runner)
@@ -97,6 +84,33 @@ def _searched(request: Request, model: TlaModel) -> Outcome:
         outcome = _without_levels(outcome, len(model.variables))
     outcome = with_alias(outcome, model)
     return replace(outcome, notes=(*outcome.notes, *_notes(specification), *specification.notes))
+
+
+def run_module(request: Request, search: Callable[[Request, TlaModel], Outcome]) -> Outcome:
+    """Runs a search of a module, whose expressions may be nested deep."""
+    model = request.model
+    if not isinstance(model, TlaModel):
+        raise Unsupported("it is for TLA+ modules")
+    before = sys.getrecursionlimit()
+    sys.setrecursionlimit(max(before, RECURSION))
+    try:
+        return search(request, model)
+    finally:
+        sys.setrecursionlimit(before)
+
+
+def without_search(model: TlaModel, account: Account) -> Outcome | None:
+    """Returns the outcome if an assumption is false or the module has no behaviour, or else
+    None.
+    """
+    specification: Specification = model.specification
+    universe: Universe = specification.universe
+    universe.runtime.statistic = partial(before_search, universe, model.checks_deadlock)
+    broken = broken_assumptions(model)
+    if broken is not None or specification.initial is not None:
+        return broken
+    notes = ("The assumptions of the module hold.", *specification.notes)
+    return replace(without_states(model, Verdict.OK, account.elapsed), notes=notes)
 
 
 def before_search(universe: Universe, deadlock: bool, name: str) -> Value:

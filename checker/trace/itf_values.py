@@ -96,7 +96,7 @@ class Values:
     name: str
     records: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
     kind: str = ""
-    """The type of values for which the file states none."""
+    """The type of values that have none in the file."""
 
     def datum(self, value: Json) -> Datum:
         """Returns a value together with its tree."""
