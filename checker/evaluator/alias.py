@@ -68,8 +68,8 @@ def _steps(model: TlaModel, trace: Trace) -> Iterator[Step]:
                     raise universe.error("the value is {}, which is not a record", value)
                 fields = value.items()
             except EvaluationError as error:
-                place = f" ({error.span})" if isinstance(error, Located) else ""
-                raise EvaluationError(f"state {level}: {error}{place}") from None
+                where = f" ({error.span})" if isinstance(error, Located) else ""
+                raise EvaluationError(f"state {level}: {error}{where}") from None
             shown = [Choice(str(name), kind, number(item)) for name, item in fields]
             yield replace(step, shown=tuple(shown))
     finally:

@@ -55,8 +55,8 @@ def accepted(path: Path) -> str:
     config = path.with_suffix(".cfg")
     try:
         names = [*Loader(path).load().names.items()]
-        given = [name for name, e in names if isinstance(e, Constant) and not e.arity]
-        text = "".join(f"CONSTANT {name} = {name}\n" for name in given)
+        constants = [name for name, e in names if isinstance(e, Constant) and not e.arity]
+        text = "".join(f"CONSTANT {name} = {name}\n" for name in constants)
         config.write_text(text, encoding="utf-8")
         Specification(path, config)
     except Rejected as rejected:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from fencepost.spec.core import ir, types
 from fencepost.spec.core.ir import BOOL, Expr
@@ -101,6 +101,7 @@ class Expressions(Constants):
         return self.into(self.only(term, Truth, span, "TRUE or FALSE is expected here"), TRUTH)
 
     def named(self, node: Any, env: Place) -> Term:
+        """Lowers an expression that begins with a name; the subclass with the operators does."""
         raise NotImplementedError
 
     def condition(self, expr: Expr) -> Term:
@@ -851,7 +852,7 @@ class Expressions(Constants):
             return ir.Equal(left.code, self.own(right))
         return ir.Equal(self.into(left, kind), self.into(right, kind))
 
-    _FORMS: dict[type, Callable[[Any, Any, Place], Term]] = {  # noqa: RUF012
+    _FORMS: ClassVar[dict[type, Callable[[Any, Any, Place], Term]]] = {
         tree.If: _if, tree.Case: _case, tree.Choose: _choose, tree.Filter: _filter,
         tree.Image: _image, tree.Function: _function, tree.FunctionSet: _refused,
         tree.Index: _index, tree.FieldOf: _field, tree.Record: _record, tree.RecordSet: _refused,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 from fencepost.spec.core import ir, types
 from fencepost.spec.core.ir import Expr
@@ -194,9 +194,9 @@ class Operators(Expressions):
                 return self._member_of_product(
                     term, [self._tester(item, env, span) for item in items]
                 )
-            case tree.Filter(bound, condition) if not bound.pattern:
+            case tree.Filter(bound, condition) if bound.domain is not None and not bound.pattern:
                 inner = env.having({bound.names[0]: term})
-                first = self.member(term, bound.domain, env, span)  # type: ignore[arg-type]
+                first = self.member(term, bound.domain, env, span)
                 return conjunction([first, self.cond(condition, inner)])
             case Apply(name="..", args=(low, high), path=()):
                 return self._member_of_interval(term, low, high, env, span)
@@ -890,14 +890,14 @@ class Operators(Expressions):
         )
         return Term(kind, code)
 
-    _LANGUAGE: dict[str, Callable[[Any, Any, Place], Term]] = {  # noqa: RUF012
+    _LANGUAGE: ClassVar[dict[str, Callable[[Any, Any, Place], Term]]] = {
         "=": _equality, "#": _equality, "\\in": _membership, "\\notin": _membership,
         "\\subseteq": _subset, "~": _negation, "=>": _implication, "<=>": _equivalence,
         **dict.fromkeys(("ENABLED", "[]", "<>", "~>", "-+->", "\\cdot"), _refused_operator),
         "UNCHANGED": _unchanged, "'": _prime, "\\cup": _algebra, "\\cap": _algebra,
         "\\": _algebra, "SUBSET": _power_set, "UNION": _big_union, "DOMAIN": _domain,
     }  # fmt: skip
-    _BUILT_IN: dict[str, Callable[[Any, Any, Place], Term]] = {  # noqa: RUF012
+    _BUILT_IN: ClassVar[dict[str, Callable[[Any, Any, Place], Term]]] = {
         **dict.fromkeys(("+", "-", "*", "\\div", "%"), _arithmetic), "-.": _minus,
         **dict.fromkeys(("<", "<=", ">", ">="), _comparison), "..": _interval,
         "Cardinality": _cardinality, "IsFiniteSet": _is_finite_set, "Len": _len, "Head": _head,

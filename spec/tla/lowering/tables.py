@@ -150,6 +150,7 @@ class Tables(Operators):
             [self.forms.decode(value, term.kind) for value in types.values(core(term.kind))]
             for term in components
         ]
+        # A variable without a value is one that the expression reads, and the table gets a column.
         machine.no_value = unread  # type: ignore[method-assign]
         state[:] = [None] * len(state)
         try:
