@@ -16,7 +16,7 @@ from itertools import pairwise
 from fencepost.checker.evaluator.alias import with_alias
 from fencepost.checker.evaluator.model import TlaModel
 from fencepost.checker.evaluator.runner import TlaRunner
-from fencepost.checker.evaluator.search import run_module, with_calls, without_search
+from fencepost.checker.evaluator.search import answer_module, with_calls, without_search
 from fencepost.checker.native.search import ENGINE as LOCAL
 from fencepost.checker.outcome import Fact, Finding, Limit, Outcome, Step, Trace, Verdict
 from fencepost.checker.request import Request, Translation, Unsupported
@@ -57,7 +57,7 @@ class Compiled:
 
     def run(self, request: Request) -> Outcome:
         try:
-            return run_module(request, _searched)
+            return answer_module(request, _searched)
         except NotLowered as reason:
             instead = '"--engine evaluator" runs it'
             raise Unsupported(

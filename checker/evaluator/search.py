@@ -53,7 +53,7 @@ class Evaluator:
         return None
 
     def run(self, request: Request) -> Outcome:
-        return run_module(request, _searched)
+        return answer_module(request, _searched)
 
 
 ENGINE = Evaluator()
@@ -86,7 +86,7 @@ def _searched(request: Request, model: TlaModel) -> Outcome:
     return replace(outcome, notes=(*outcome.notes, *_notes(specification), *specification.notes))
 
 
-def run_module(request: Request, search: Callable[[Request, TlaModel], Outcome]) -> Outcome:
+def answer_module(request: Request, search: Callable[[Request, TlaModel], Outcome]) -> Outcome:
     """Runs a search of a module, whose expressions may be nested deep."""
     model = request.model
     if not isinstance(model, TlaModel):
