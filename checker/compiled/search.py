@@ -61,7 +61,7 @@ class Compiled:
         except NotLowered as reason:
             instead = '"--engine evaluator" runs it'
             raise Unsupported(
-                f"it does not compile the module, since {reason}", None, instead
+                f"it does not compile the module, since {reason}", reason.span, instead
             ) from None
 
 

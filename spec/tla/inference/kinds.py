@@ -15,6 +15,7 @@ from fencepost.spec.core import types
 from fencepost.spec.core.open_ranges import saturated
 from fencepost.spec.core.size_limits import MAX_CAPACITY, countable
 from fencepost.spec.records import dataclass, replace
+from fencepost.spec.text.source import Span
 from fencepost.spec.tla.values.kinds import Boolean, Function, ModelValue, Value
 from fencepost.spec.tla.values.universe import Universe
 
@@ -25,7 +26,17 @@ FLAGS = 128
 
 
 class NotLowered(Exception):
-    """Raised for what has no form in the core. The message is a clause about the module."""
+    """Raised for what has no form in the core. The message is a clause about the module. ``span``
+    is that of the innermost expression without a form, or None if it is unknown.
+    """
+
+    span: Span | None = None
+
+    def at(self, span: Span) -> NotLowered:
+        """Returns the exception with a span, unless it has one."""
+        if self.span is None:
+            self.span = span
+        return self
 
 
 @dataclass(frozen=True, slots=True)

@@ -119,6 +119,12 @@ class Actions(Tables):
     # ------------------------------------------------------------ forms
 
     def _act(self, node: Any, env: Place, way: Way, then: Then, outer: bool) -> Statement:
+        try:
+            return self._act_of(node, env, way, then, outer)
+        except NotLowered as reason:
+            raise reason.at(node.span) from None
+
+    def _act_of(self, node: Any, env: Place, way: Way, then: Then, outer: bool) -> Statement:
         self.after = way.after
         if len(way.after) == len(self.kinds):
             return self._required(node, env, way, then)
@@ -298,7 +304,7 @@ class Actions(Tables):
             case _:
                 pass
         if not node.path:
-            if node.name in self._LANGUAGE:
+            if node.name in self.LANGUAGE_FORMS:
                 return self._required(node, env, way, then)
             local = env.names.get(node.name)
             if isinstance(local, Definition):
@@ -348,7 +354,7 @@ class Actions(Tables):
                     if id(local) in seen:
                         return False
                     return self._splits(local.body, local.env, seen | {id(local)})
-                if local is None and node.name not in self._LANGUAGE:
+                if local is None and node.name not in self.LANGUAGE_FORMS:
                     try:
                         entity = self.meaning(node, env)[0]
                     except Rejected:

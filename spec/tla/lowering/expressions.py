@@ -7,7 +7,6 @@ from typing import Any, ClassVar
 
 from fencepost.spec.core import ir, types
 from fencepost.spec.core.ir import BOOL, Expr
-from fencepost.spec.core.operators import Operator
 from fencepost.spec.records import replace
 from fencepost.spec.text.source import Span
 from fencepost.spec.tla.inference.kinds import (
@@ -19,27 +18,19 @@ from fencepost.spec.tla.inference.kinds import (
     Never,
     NotLowered,
     Number,
-    Partial,
     Rec,
-    Seq,
     SetOf,
     Truth,
     Tup,
     Union,
-    cases,
     comparable,
     components,
     core,
-    element_of,
-    function,
     head,
     items_of,
     join,
     joined,
-    kind_of,
     length,
-    record,
-    sequence,
     set_of,
     settled,
 )
@@ -54,22 +45,15 @@ from fencepost.spec.tla.lowering.terms import (
     disjunction,
     is_simple,
     is_total,
-    literal,
-    members,
     negation,
-    repeatable,
-    tag_of,
 )
 from fencepost.spec.tla.modules.scopes import Named
 from fencepost.spec.tla.syntax import tree
 from fencepost.spec.tla.syntax.tree import Bound
 from fencepost.spec.tla.values import kinds as values
-from fencepost.spec.tla.values.kinds import Value
-from fencepost.spec.tla.values.lazy_sets import Product
 
 MAX_WORK = 100_000
 """The maximum number of expressions of a module with all definitions expanded."""
-OUTSIDE = "the function is applied outside of its domain"
 
 
 class Expressions(Constants):
@@ -86,7 +70,7 @@ class Expressions(Constants):
         self.work += 1
         if self.work > MAX_WORK:
             raise NotLowered("its expressions are too large with all definitions expanded")
-        return self._FORMS[type(node)](self, node, env)
+        return self.FORMS[type(node)](self, node, env)
 
     def cond(self, node: tree.Expr, env: Place) -> Expr:
         """Lowers a condition. Raises `NotLowered`."""
@@ -330,221 +314,6 @@ class Expressions(Constants):
             size *= count
         return Term(set_of(elements[0].kind, size), expr)
 
-    # ------------------------------------------------------------ functions and records
-
-    def _function(self, node: Any, env: Place) -> Term:
-        if node.name and node.name in self.words(node.body):
-            raise NotLowered("a recursive function depends on the state")
-        domains = [bound.domain for bound in node.bounds]
-        if not all(self.is_constant(domain, env) for domain in domains):
-            return self._function_of_any_domain(node, env)
-        names = [name for bound in node.bounds for name in bound.names]
-        sets: list[Any] = []
-        for bound in node.bounds:
-            term = self.written(self.evaluated(bound.domain, env))
-            value: Any = term.value
-            if not isinstance(value, frozenset):
-                return self.failing(bound.span, "a set is expected here")
-            sets += [value] if bound.pattern else [value] * len(bound.names)
-        pattern = len(sets) != len(names)
-        if len(sets) > 1 and pattern:
-            raise NotLowered("a function has several tuples as arguments")
-        domain = sets[0]
-        if len(sets) > 1:
-            domain = self.universe.finite(values_product(sets))
-        order = self.universe.domain_of(domain)
-        if not domain:
-            return self.constant(())
-        if order.is_record:
-            terms = {
-                str(key): self.written(
-                    self.expr(node.body, env.having({names[0]: self.constant(key)}))
-                )
-                for key in order.elements
-            }
-            return self.record(terms)
-        keys = function(self.universe, domain, NEVER)
-        slot = self.slot()
-        key = Term(keys.keys, ir.Local(core(keys.keys), slot))
-        if len(names) == 1:
-            inner = env.having({names[0]: key})
-        else:
-            parts = zip(self.parts(key.code, key.kind), items_of(key.kind), strict=True)
-            inner = env.having(
-                {name: Term(kind, expr) for name, (expr, kind) in zip(names, parts, strict=True)}
-            )
-        element = self.written(self.expr(node.body, inner))
-        kind = Fun(domain, keys.keys, element.kind)
-        body = self.inside(key.code, kind, self.into(element, element.kind))
-        return Term(kind, ir.BuildMap(core(kind), slot, body))
-
-    def _function_of_any_domain(self, node: Any, env: Place) -> Term:
-        if len(node.bounds) != 1 or len(node.bounds[0].names) != 1:
-            raise NotLowered("a function of several arguments has a domain that changes")
-        (bound,) = node.bounds
-        domain, keys = self.members(bound.domain, env)
-        slot = self.slot()
-        key = Term(keys, ir.Local(core(keys), slot))
-        element = self.written(self.expr(node.body, env.having({bound.names[0]: key})))
-        kind = Partial(keys, element.kind)
-        option = types.Option(core(element.kind))
-        some = ir.Some(option, self.into(element, element.kind))
-
-        def build(held: Expr) -> Expr:
-            test = ir.Contains(held, key.code)
-            body = ir.Conditional(option, test, some, ir.Literal(option, ()))
-            return ir.BuildMap(core(kind), slot, body)
-
-        return Term(kind, self.let(domain, NEVER, build))
-
-    def _index(self, node: Any, env: Place) -> Term:
-        function_, argument = self.expr(node.function, env), self.expr(node.argument, env)
-        return self.applied(function_, argument, node.span)
-
-    def applied(self, function_: Term, argument: Term, span: Span) -> Term:
-        """Returns the value of a function for an argument."""
-        if isinstance(function_.kind, Never):
-            if not function_.is_constant:
-                return function_
-            raise NotLowered("a function that is not written out has an argument that changes")
-        argument = self.written(argument)
-        if isinstance(argument.kind, Never):
-            return argument
-        return self.shared(
-            self.written(function_),
-            lambda whole: self.shared(
-                argument, lambda key: self._applied(whole, whole.kind, key, span)
-            ),
-        )
-
-    def _applied(self, function_: Term, kind: Kind, key: Term, span: Span) -> Term:
-        result = self.failing(span, OUTSIDE)
-        match kind:
-            case Union(parts):
-                for number, case in reversed([*enumerate(parts)]):
-                    inner = Term(case, ir.Payload(core(case), function_.code, number, 0))
-                    test: Expr = ir.HasTag(function_.code, number)
-                    result = self.either(test, self._applied(inner, case, key, span), result)
-                return result
-            case Rec(fields):
-                names: list[Value] = [name for name, _ in fields]
-                return self._one_of(self.own(function_), kind, names, key, span)
-            case Tup(items):
-                numbers: list[Value] = [*range(1, len(items) + 1)]
-                return self._one_of(self.own(function_), kind, numbers, key, span)
-            case Seq():
-                return self._at_position(self.own(function_), kind, key, span)
-            case Fun() | Partial():
-                return self._looked_up(self.own(function_), kind, key, span)
-            case _:
-                return self.failing(span, "the value is not a function")
-
-    def _one_of(
-        self, expr: Expr, kind: Rec | Tup, names: Sequence[Value], key: Term, span: Span
-    ) -> Term:
-        """Returns the field or component that a key names."""
-        result = self.failing(span, OUTSIDE)
-        for name, inner, part in zip(names, self.parts(expr, kind), members(kind), strict=True):
-            if key.is_constant:
-                if key.value == name:
-                    return Term(part, inner)
-                continue
-            test = self.equal(key, self.constant(name), span)
-            if test != FALSE:
-                result = self.either(test, Term(part, inner), result)
-        return result
-
-    def _at_position(self, expr: Expr, kind: Seq, key: Term, span: Span) -> Term:
-        position = self.only(key, Number, span, "a sequence is applied to this argument")
-        if isinstance(position.kind, Never) or not kind.capacity:
-            return self.failing(span, OUTSIDE)
-
-        def at(position: Term) -> Term:
-            size = ir.Size(types.Int(0, kind.capacity), expr)
-            code = self.own(position)
-            test = conjunction([ir.Less(literal(1), code, True), ir.Less(code, size, True)])
-            element = ir.At(core(kind.element), expr, self.minus_one(position))
-            return self.demand(test, span, OUTSIDE, Term(kind.element, element))
-
-        return self.shared(position, at)
-
-    def minus_one(self, term: Term) -> Expr:
-        """Returns a position as the core counts it."""
-        assert isinstance(term.kind, Number)
-        kind = types.Int(term.kind.low - 1, term.kind.high - 1)
-        return ir.Arithmetic(kind, Operator.SUBTRACT, self.own(term), literal(1))
-
-    def _looked_up(self, expr: Expr, kind: Fun | Partial, key: Term, span: Span) -> Term:
-        test, converted = self.key_in(kind, key)
-        if test == FALSE:
-            return self.failing(span, OUTSIDE)
-        if isinstance(kind, Fun):
-            value = Term(kind.element, ir.Get(core(kind.element), expr, converted))
-            return self.demand(test, span, OUTSIDE, value)
-        option = ir.Get(types.Option(core(kind.element)), expr, converted)
-        value = Term(kind.element, ir.Content(core(kind.element), option))
-        return self.demand(conjunction([test, ir.IsSome(option)]), span, OUTSIDE, value)
-
-    def key_in(self, kind: Fun | Partial, key: Term) -> tuple[Expr, Expr]:
-        """Returns whether a key is in the domain of a function, and the key as the core has it. A
-        key of another kind is not in the domain.
-        """
-        keys = kind.keys
-        if key.is_constant and isinstance(kind, Fun):
-            inside = self.universe.contains(kind.domain, key.value)
-            return (TRUE, self.into(key, keys)) if inside else (FALSE, TRUE)
-        if isinstance(keys, Never) or isinstance(key.kind, Never):
-            return FALSE, TRUE
-        if isinstance(key.kind, Union):
-            fitting = [n for n, part in enumerate(key.kind.cases) if head(part) == head(keys)]
-            if not fitting:
-                return FALSE, TRUE
-            tag = fitting[0]
-            case = key.kind.cases[tag]
-            inner = Term(case, ir.Payload(core(case), key.code, tag, 0))
-            test, converted = self.key_in(kind, inner)
-            return conjunction([ir.HasTag(key.code, tag), test]), converted
-        if head(key.kind) != head(keys):
-            return FALSE, TRUE
-        source = join(key.kind, keys) if not _same_structure(key.kind, keys) else key.kind
-        if not _same_structure(source, keys):
-            raise NotLowered("a function is applied to an argument of another structure")
-        own = repeatable(self.into(key, source))
-        test = self.within(own, source, keys)
-        converted = repeatable(self.convert(own, source, keys))
-        if isinstance(kind, Fun) and not self._covers(kind, key.kind):
-            test = conjunction([test, self.in_domain(converted, kind)])
-        return test, converted
-
-    def _covers(self, kind: Fun, keys: Kind) -> bool:
-        """Returns whether the domain of a function includes all values of a kind that are inside
-        the bounds of its keys.
-        """
-        return types.cardinality(core(kind.keys)) == len(kind.domain)
-
-    def _field(self, node: Any, env: Place) -> Term:
-        return self.applied(self.expr(node.record, env), self.constant(node.field), node.span)
-
-    def _record(self, node: Any, env: Place) -> Term:
-        return self.record(
-            {name: self.written(self.expr(value, env)) for name, value in node.fields}
-        )
-
-    def record(self, terms: dict[str, Term]) -> Term:
-        """Returns a record."""
-        kind = record(self.universe, {name: term.kind for name, term in terms.items()})
-        fields = tuple(self.into(terms[name], part) for name, part in kind.fields)
-        return Term(kind, ir.MakeRecord(core(kind), fields))
-
-    def _tuple(self, node: Any, env: Place) -> Term:
-        terms = [self.written(self.expr(item, env)) for item in node.items]
-        kind = sequence([term.kind for term in terms])
-        tup = Tup(tuple(term.kind for term in terms))
-        build = ir.MakeRecord(core(tup), tuple(self.into(term, term.kind) for term in terms))
-        if isinstance(kind, Tup):
-            return Term(tup, build)
-        return Term(kind, self.convert(build, tup, kind))
-
     def _set(self, node: Any, env: Place) -> Term:
         terms = [self.written(self.expr(item, env)) for item in node.items]
         kind = set_of(joined(term.kind for term in terms), len(terms))
@@ -558,147 +327,6 @@ class Expressions(Constants):
         )
         names = tuple(tree.Apply(bound.names[0], (), node.span) for bound in bounds)
         return self.expr(tree.Image(tree.Tuple(names, node.span), bounds, node.span), env)
-
-    # ------------------------------------------------------------ EXCEPT
-
-    def _except(self, node: Any, env: Place) -> Term:
-        term = self.written(self.expr(node.function, env))
-        for update in node.updates:
-            term = self._updated_by(term, update, env)
-        return term
-
-    def _updated_by(self, term: Term, update: tree.Update, env: Place) -> Term:
-        keys = [self.written(self.expr(key, env)) for key in update.path]
-
-        def value(old: Term) -> Term:
-            return self.written(self.expr(update.value, env.having({"@": old})))
-
-        return self.updated(term, keys, value, update.span)
-
-    def updated(
-        self, function_: Term, keys: list[Term], value: Callable[[Term], Term], span: Span
-    ) -> Term:
-        """Returns a function with another value for an argument. A function that is applied outside
-        of its domain stays as it is.
-        """
-        if isinstance(function_.kind, Never):
-            return function_
-        if isinstance(function_.kind, Union):
-            raise NotLowered("an EXCEPT is about values of several kinds")
-        key, *rest = keys
-
-        def new(old: Term) -> Term:
-            return self.updated(old, rest, value, span) if rest else value(old)
-
-        def changed(whole: Term) -> Term:
-            return self.shared(key, lambda key: self._changed(whole, key, new, span, bool(rest)))
-
-        return self.shared(Term(function_.kind, self.own(function_)), changed)
-
-    def _changed(
-        self, whole: Term, key: Term, new: Callable[[Term], Term], span: Span, deeper: bool
-    ) -> Term:
-        kind, expr = whole.kind, whole.code
-        match kind:
-            case Rec(fields):
-                return self._changed_part(whole, [name for name, _ in fields], key, new, span)
-            case Tup(items):
-                return self._changed_part(whole, [*range(1, len(items) + 1)], key, new, span)
-            case Fun() | Partial():
-                test, converted = self.key_in(kind, key)
-                if test == FALSE:
-                    return whole
-                option = types.Option(core(kind.element))
-                if isinstance(kind, Fun):
-                    old: Expr = ir.Get(core(kind.element), expr, converted)
-                else:
-                    got = ir.Get(option, expr, converted)
-                    test = conjunction([test, ir.IsSome(got)])
-                    old = ir.Content(core(kind.element), got)
-                value = new(Term(kind.element, old))
-                element = join(kind.element, value.kind)
-                result: Kind = (
-                    Fun(kind.domain, kind.keys, element)
-                    if isinstance(kind, Fun)
-                    else Partial(kind.keys, element)
-                )
-                slot = self.slot()
-                each = ir.Local(core(kind.keys), slot)
-                inner = self.into(value, element)
-                held = core(element) if isinstance(kind, Fun) else types.Option(core(element))
-                if isinstance(kind, Partial):
-                    inner = ir.Some(held, inner)
-
-                def changed(fresh: Expr, base: Expr) -> Expr:
-                    body = ir.Conditional(
-                        held, ir.Equal(each, converted), fresh, ir.Get(held, base, each)
-                    )
-                    return ir.BuildMap(core(result), slot, body)
-
-                # The value is computed only if the key is in the domain.
-                code = self.let(
-                    self.convert(expr, kind, result),
-                    result,
-                    lambda base: chosen(
-                        test,
-                        self.let(inner, NEVER, lambda fresh: changed(fresh, base)),
-                        base,
-                        core(result),
-                    ),
-                )
-                return Term(result, code)
-            case Seq(element, capacity) if capacity:
-                number = self.only(key, Number, span, "a sequence is updated at this argument")
-                if not isinstance(number.kind, Number):
-                    return number
-                code = self.own(number)
-                size = ir.Size(types.Int(0, capacity), expr)
-                test = conjunction([ir.Less(literal(1), code, True), ir.Less(code, size, True)])
-                index = self.minus_one(number)
-                value = new(Term(element, ir.At(core(element), expr, index)))
-                longer = Seq(join(element, value.kind), capacity)
-                stored = core(longer)
-                inserted = ir.InsertAt(
-                    stored,
-                    ir.RemoveAt(stored, self.convert(expr, kind, longer), index),
-                    index,
-                    self.into(value, longer.element),
-                )
-                base = self.convert(expr, kind, longer)
-                return Term(longer, chosen(test, inserted, base, stored))
-            case _:
-                raise NotLowered("an EXCEPT is about a value that may be no function")
-
-    def _changed_part(
-        self,
-        whole: Term,
-        names: Sequence[Value],
-        key: Term,
-        new: Callable[[Term], Term],
-        span: Span,
-    ) -> Term:
-        """Returns a record or tuple with another value for the field or component ``key``."""
-        terms: list[Term] = []
-        kind = whole.kind
-        for name, part, inner in zip(
-            names, members(kind), self.parts(whole.code, kind), strict=True
-        ):
-            old = Term(part, inner)
-            test = self.equal(key, self.constant(name), span)
-            if test in (TRUE, FALSE):
-                terms.append(self.written(new(old)) if test == TRUE else old)
-            else:
-                terms.append(self.either(test, new(old), old))
-        if isinstance(kind, Rec):
-            return self.record(dict(zip([str(name) for name in names], terms, strict=True)))
-        result = Tup(tuple(term.kind for term in terms))
-        parts = tuple(self.into(term, term.kind) for term in terms)
-        return Term(result, ir.MakeRecord(core(result), parts))
-
-    def _at(self, node: Any, env: Place) -> Term:
-        local = env.names["@"]
-        assert isinstance(local, Term)
-        return local
 
     # ------------------------------------------------------------ definitions inside expressions
 
@@ -852,21 +480,14 @@ class Expressions(Constants):
             return ir.Equal(left.code, self.own(right))
         return ir.Equal(self.into(left, kind), self.into(right, kind))
 
-    _FORMS: ClassVar[dict[type, Callable[[Any, Any, Place], Term]]] = {
+    FORMS: ClassVar[dict[type, Callable[[Any, Any, Place], Term]]] = {
         tree.If: _if, tree.Case: _case, tree.Choose: _choose, tree.Filter: _filter,
-        tree.Image: _image, tree.Function: _function, tree.FunctionSet: _refused,
-        tree.Index: _index, tree.FieldOf: _field, tree.Record: _record, tree.RecordSet: _refused,
-        tree.Except: _except, tree.At: _at, tree.Tuple: _tuple, tree.Product: _product,
-        tree.SetOf: _set, tree.Let: _let, tree.Junction: _junction, tree.Quantified: _quantified,
-        tree.Boxed: _boxed,
+        tree.Image: _image, tree.FunctionSet: _refused, tree.RecordSet: _refused,
+        tree.Product: _product, tree.SetOf: _set, tree.Let: _let, tree.Junction: _junction,
+        tree.Quantified: _quantified, tree.Boxed: _boxed,
         tree.Labelled: lambda self, node, env: self.expr(node.body, env),
         tree.Apply: lambda self, node, env: self.named(node, env),
     }  # fmt: skip
-
-
-def values_product(sets: Sequence[Value]) -> Value:
-    """Returns the product of sets."""
-    return Product(sets)
 
 
 def _ordered(kind: Kind) -> bool:
@@ -878,27 +499,3 @@ def _ordered(kind: Kind) -> bool:
             return all(map(_ordered, components(kind)))
         case _:
             return False
-
-
-def _same_structure(source: Kind, target: Kind) -> bool:
-    """Returns whether two kinds differ in bounds only."""
-    match source, target:
-        case (Number(), Number()) | (Truth(), Truth()):
-            return True
-        case Name(), Name():
-            return source.model == target.model
-        case (Rec(), Rec()) | (Tup(), Tup()):
-            return all(map(_same_structure, components(source), components(target)))
-        case Fun(), Fun():
-            return source.domain == target.domain and _same_structure(
-                source.element, target.element
-            )
-        case SetOf(element), SetOf(other):
-            return _same_structure(element, other)
-        case Seq(element), Seq(other):
-            return _same_structure(element, other)
-        case _:
-            return False
-
-
-__all__ = ["Expressions", "cases", "element_of", "is_simple", "kind_of", "tag_of"]

@@ -61,7 +61,7 @@ class Tables(Operators):
         except NotLowered as reason:
             term = self.table(node, env)
             if term is None:
-                raise reason from None
+                raise reason.at(node.span) from None
             return term
 
     def table(self, node: tree.Expr, env: Place) -> Term | None:
