@@ -11,12 +11,20 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import pairwise
 
 from fencepost.checker.evaluator.alias import with_alias
 from fencepost.checker.evaluator.model import TlaModel
 from fencepost.checker.evaluator.runner import TlaRunner
-from fencepost.checker.evaluator.search import answer_module, with_calls, without_search
+from fencepost.checker.evaluator.search import (
+    answer_module,
+    before_search,
+    searched,
+    with_calls,
+    with_postcondition,
+    without_search,
+)
 from fencepost.checker.native.search import ENGINE as LOCAL
 from fencepost.checker.outcome import Fact, Finding, Limit, Outcome, Step, Trace, Verdict
 from fencepost.checker.request import Request, Translation, Unsupported
@@ -31,12 +39,15 @@ from fencepost.spec.text.problem import listing
 from fencepost.spec.tla.evaluate.specification import Specification
 from fencepost.spec.tla.inference.kinds import NotLowered
 from fencepost.spec.tla.lowering.model import Lowered, Wanted, lowered, seen
+from fencepost.spec.tla.standard.rows import record
 from fencepost.spec.tla.values.kinds import Value
 
 MAX_STATES, MAX_SECONDS = 2_000, 0.5
 """The maximum number of states that the evaluator visits before the search, and the maximum
 time.
 """
+OTHER = '"--engine evaluator"'
+"""The engine that a message recommends."""
 MAX_NAMED = 3
 """The maximum number of tables that a note names."""
 MAX_INITIAL_SECONDS = 60.0
@@ -59,10 +70,8 @@ class Compiled:
         try:
             return answer_module(request, _searched)
         except NotLowered as reason:
-            instead = '"--engine evaluator" runs it'
-            raise Unsupported(
-                f"it does not compile the module, since {reason}", reason.span, instead
-            ) from None
+            message = f"it does not compile the module, since {reason}"
+            raise Unsupported(message, reason.span, f"{OTHER} runs it") from None
 
 
 ENGINE = Compiled()
@@ -77,6 +86,10 @@ class Scouted:
     levels: tuple[int, ...]
 
 
+class Unconfirmed(Exception):
+    """Raised for a problem that the evaluator does not confirm."""
+
+
 def _searched(request: Request, model: TlaModel) -> Outcome:
     account = Account(request)
     decided_before = without_search(model, account)
@@ -86,7 +99,9 @@ def _searched(request: Request, model: TlaModel) -> Outcome:
     _refuse(request, model)
     runner = TlaRunner(model)
     scouted = _scouted(runner)
-    _refuse_initial_conditions(request, runner, scouted)
+    if scouted is None or not _begins_well(request, runner, scouted):
+        # The evaluator reports the problem of an initial state without a search.
+        return searched(request, model)
     kinds = seen(specification, [model.values(state) for state in scouted.states])
     initial = [model.values(state) for state in scouted.initial]
     wanted = _wanted(request, model)
@@ -98,10 +113,10 @@ def _searched(request: Request, model: TlaModel) -> Outcome:
         limits = request.limits
         if limit is not None:
             limits = replace(limits, timeout=max(limit - account.elapsed, 0.001))
-        searched = replace(
+        inner = replace(
             request, model=result.model, properties=evaluated, limits=limits, named=None
         )
-        outcome = LOCAL.run(searched)
+        outcome = LOCAL.run(inner)
         left = [f.site for f in outcome.findings if f.site and f.site.leaves is not None]
         if not left:
             break
@@ -112,9 +127,18 @@ def _searched(request: Request, model: TlaModel) -> Outcome:
             break
         ranges = _wider(result.model, left)
         kinds = list(result.kinds)
-    outcome = _as_module(outcome, request, runner, result)
+    try:
+        outcome = _as_module(outcome, request, runner, result)
+    except Unconfirmed as reason:
+        if not specification.action_constraints:
+            raise Unsupported(
+                str(reason), None, f"{OTHER} decides it; please report this"
+            ) from None
+        # The problem is one of a state that is not kept.
+        return _handed_over(request, model, account)
     _compare_levels(outcome, scouted)
-    outcome = with_alias(outcome, model)
+    specification.universe.runtime.statistic = partial(_statistic, model, outcome)
+    outcome = with_alias(with_postcondition(outcome, runner, list), model)
     notes = [*outcome.notes, *specification.notes]
     notes += _notes_on_tables(result)
     if restarts:
@@ -142,46 +166,66 @@ def _refuse(request: Request, model: TlaModel) -> None:
     """Raises `Unsupported` for what the engine does not do."""
     specification: Specification = model.specification
     searched = model.searched(request.properties)
-    instead = '"--engine evaluator" does'
+    instead = f"{OTHER} does"
     if searched.behaviours:
         prop = model.properties[searched.behaviours[0]]
         raise Unsupported(f"it does not decide the temporal {prop.title}", prop.span, instead)
-    for named, section in (
-        (specification.view, "VIEW"),
-        (specification.postcondition, "POSTCONDITION"),
-        *((part, "ACTION_CONSTRAINT") for part in specification.action_constraints[:1]),
-    ):
-        if named is not None:
-            raise Unsupported(f"it does not support {section} {named.name}", named.span, instead)
+    view = specification.view
+    if view is not None:
+        raise Unsupported(f"it does not support VIEW {view.name}", view.span, instead)
     if specification.permutations:
         word = specification.config.word("SYMMETRY")
         span = None if word is None else word.span
         raise Unsupported("it does not support SYMMETRY", span, instead)
 
 
-def _refuse_initial_conditions(request: Request, runner: TlaRunner, scouted: Scouted) -> None:
-    """Raises `Unsupported` if a condition on initial states does not hold."""
-    model = runner.tla
-    for number in sorted(request.properties):
-        prop = model.properties[number]
-        if prop.kind.of_initial_states:
-            for state in scouted.initial:
-                try:
-                    holds = runner.holds(number, state)
-                except EvaluationError:
-                    holds = False
-                if not holds:
-                    message = f"it does not report a violation of {prop.title}"
-                    raise Unsupported(message, prop.span, '"--engine evaluator" does')
+def _handed_over(request: Request, model: TlaModel, account: Account) -> Outcome:
+    """Lets the evaluator search the module, since it has a problem that the lowered model does not
+    show.
+    """
+    limits = request.limits
+    if limits.timeout is not None:
+        limits = replace(limits, timeout=max(limits.timeout - account.elapsed, 0.001))
+    return searched(replace(request, limits=limits), model)
 
 
-def _scouted(runner: TlaRunner) -> Scouted:
-    """Visits the first states, level by level. All initial states are included."""
+def _begins_well(request: Request, runner: TlaRunner, scouted: Scouted) -> bool:
+    """Returns whether the initial states satisfy the conditions on initial states."""
+    numbers = [n for n in request.properties if runner.tla.properties[n].kind.of_initial_states]
+    try:
+        return all(runner.holds(number, s) for number in numbers for s in scouted.initial)
+    except EvaluationError:
+        return False
+
+
+def _statistic(model: TlaModel, outcome: Outcome, name: str) -> Value:
+    """Returns the value of TLCGet for a name after a complete search."""
+    statistics, universe = outcome.statistics, model.specification.universe
+    values = {
+        "level": statistics.depth,
+        "diameter": statistics.depth,
+        "distinct": statistics.distinct,
+        "generated": statistics.generated,
+        "queue": 0,
+        "duration": int(statistics.seconds),
+    }
+    if name == "stats":
+        names = ("diameter", "distinct", "duration", "generated", "queue")
+        return record(universe, {name: values[name] for name in names})
+    if name in values:
+        return values[name]
+    return before_search(universe, model.checks_deadlock, name)
+
+
+def _scouted(runner: TlaRunner) -> Scouted | None:
+    """Visits the first states, level by level. All initial states are included. Returns None if the
+    evaluation of an initial state fails.
+    """
     model, start = runner.tla, time.monotonic()
     initial: list[State] = []
     for step in runner.initial():
         if step.failure is not None or step.state is None:
-            raise NotLowered("the evaluation of an initial state fails")
+            return None
         initial.append(step.state)
         if time.monotonic() - start > MAX_INITIAL_SECONDS:
             raise NotLowered("the initial states take too long")
@@ -195,7 +239,9 @@ def _scouted(runner: TlaRunner) -> Scouted:
         following: dict[State, None] = {}
         for state in inside:
             for _, after in runner.steps(state):
-                if not isinstance(after, Failure) and after not in visited:
+                if isinstance(after, Failure) or after in visited:
+                    continue
+                if runner.is_taken(state, after):
                     following[after] = None
                     visited[after] = None
             if len(visited) > MAX_STATES or time.monotonic() > end:
@@ -254,9 +300,7 @@ def _as_module(outcome: Outcome, request: Request, runner: TlaRunner, result: Lo
 
 
 def _confirmed(finding: Finding, request: Request, runner: TlaRunner, result: Lowered) -> Finding:
-    """Returns a finding with the trace that the evaluator takes. Raises `Unsupported` if the
-    evaluator does not confirm it.
-    """
+    """Returns a finding with the trace that the evaluator takes. Raises `Unconfirmed`."""
     assert finding.trace is not None
     states = [
         _as_values(runner.tla, result.values(step.state))
@@ -268,7 +312,7 @@ def _confirmed(finding: Finding, request: Request, runner: TlaRunner, result: Lo
     for earlier, later in pairwise(states):
         taken = next((s for s in runner.successors(earlier) if s.state == later), None)
         if taken is None:
-            raise _unconfirmed(runner.tla, finding)
+            raise _unconfirmed(finding)
         steps.append(Step(taken.action, taken.choices, taken.state))
     last = states[-1]
     before = states[-2] if len(states) > 1 else None
@@ -277,22 +321,22 @@ def _confirmed(finding: Finding, request: Request, runner: TlaRunner, result: Lo
     if failed:
         failure = next((s for s in runner.successors(last) if s.failure is not None), None)
         if failure is None or failure.failure is None:
-            raise _unconfirmed(runner.tla, finding)
+            raise _unconfirmed(finding)
         steps.append(Step(failure.action, failure.choices, None))
         site = failure.failure.site
     elif finding.verdict is Verdict.DEADLOCK:
         if any(True for _ in runner.successors(last)):
-            raise _unconfirmed(runner.tla, finding)
+            raise _unconfirmed(finding)
     elif finding.verdict is Verdict.VIOLATED:
         assert finding.property is not None
         kind = runner.tla.properties[finding.property].kind
         if runner.holds(finding.property, *kind.place(before, last)):
-            raise _unconfirmed(runner.tla, finding)
+            raise _unconfirmed(finding)
         why = runner.reason(finding.property, *kind.place(before, last))
     else:
         site = _failing_property(request, runner, before, last)
         if site is None:
-            raise _unconfirmed(runner.tla, finding)
+            raise _unconfirmed(finding)
     return replace(
         finding,
         trace=Trace(tuple(steps)),
@@ -324,9 +368,10 @@ def _as_values(model: TlaModel, values: Sequence[Value]) -> State:
     return tuple(model.table.number(normalise(value)) for value in values)
 
 
-def _unconfirmed(model: TlaModel, finding: Finding) -> Unsupported:
-    message = f"it found a problem ({finding.verdict.value}) that the evaluator does not confirm"
-    return Unsupported(message, None, '"--engine evaluator" decides it; please report this')
+def _unconfirmed(finding: Finding) -> Unconfirmed:
+    return Unconfirmed(
+        f"it found a problem ({finding.verdict.value}) that the evaluator does not confirm"
+    )
 
 
 def _compare_levels(outcome: Outcome, scouted: Scouted) -> None:
@@ -338,4 +383,4 @@ def _compare_levels(outcome: Outcome, scouted: Scouted) -> None:
     for number, (expected, actual) in enumerate(zip(scouted.levels, sizes[:last], strict=False), 1):
         if expected != actual:
             message = f"its level {number} has {actual} states, and the evaluator's {expected}"
-            raise Unsupported(message, None, '"--engine evaluator" decides it; please report this')
+            raise Unsupported(message, None, f"{OTHER} decides it; please report this")

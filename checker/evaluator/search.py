@@ -53,13 +53,14 @@ class Evaluator:
         return None
 
     def run(self, request: Request) -> Outcome:
-        return answer_module(request, _searched)
+        return answer_module(request, searched)
 
 
 ENGINE = Evaluator()
 
 
-def _searched(request: Request, model: TlaModel) -> Outcome:
+def searched(request: Request, model: TlaModel) -> Outcome:
+    """Searches the states of a module."""
     account = FirstProblem(request)
     decided_before = without_search(model, account)
     if decided_before is not None:
@@ -77,7 +78,7 @@ def _searched(request: Request, model: TlaModel) -> Outcome:
     def completed(outcome: Outcome) -> Outcome:
         if recorder is not None:
             outcome = decided(outcome, request, search, recorder)
-        return _completed(outcome, runner, states)
+        return with_postcondition(outcome, runner, states.deepest)
 
     outcome = with_calls(search.run(completed), specification)
     if model.has_levels:
@@ -168,8 +169,12 @@ def _notes(specification: Specification) -> Iterator[str]:
         )
 
 
-def _completed(outcome: Outcome, runner: TlaRunner, states: TlaStates) -> Outcome:
-    """Returns the outcome of a search, after the postcondition if the search was complete."""
+def with_postcondition(
+    outcome: Outcome, runner: TlaRunner, deepest: Callable[[], list[State]]
+) -> Outcome:
+    """Returns the outcome of a search, after the postcondition if the search was complete.
+    ``deepest`` returns the path to the first state of the last level, or an empty list.
+    """
     model = runner.tla
     condition = model.specification.postcondition
     if condition is None or outcome.verdict is not Verdict.OK:
@@ -179,7 +184,7 @@ def _completed(outcome: Outcome, runner: TlaRunner, states: TlaStates) -> Outcom
         if model.specification.value(condition, [None] * len(model.variables)) is TRUE:
             return outcome
         site = Site(POSTCONDITION, condition.span, f"{condition.name} is not true")
-        path = states.deepest()
+        path = deepest()
         trace = trace_from(runner, path) if path else None
     except Located as error:
         verdict, site, trace = Verdict.ERROR, site_of(error), None
@@ -320,7 +325,7 @@ class TlaVisitor(Visitor):
     """Visits the states of a module. A state is a deadlock if nothing at all follows it.
 
     A step outside of the action constraints is counted, but the state that it leads to is not kept,
-    as it is with TLC; its invariants are checked.
+    as it is with TLC; the invariants of this state and of the step are checked.
     """
 
     runner: TlaRunner
@@ -342,15 +347,15 @@ class TlaVisitor(Visitor):
                 self._fail(self.depth + 1, action, state, after)
                 continue
             taken[action] += 1
-            if not self.runner.is_taken(state, after):
-                if after not in seen:
-                    self._examine(after, state)
-                continue
+            is_taken = self.runner.is_taken(state, after)
             if after not in seen:
-                self._discover(after, state)
+                if is_taken:
+                    self._discover(after, state)
+                else:
+                    self._examine(after, state)
             for number in steps_matter:
                 self._check_step(number, after, state)
-            if recorder is not None:
+            if recorder is not None and is_taken:
                 self._recorded(after, state, partial(recorder.step, state, after))
         if not followed and self.deadlock:
             self.account.offer(Candidate(self.depth, Rank.DEADLOCK, 0, state))

@@ -16,6 +16,7 @@ from fencepost.spec.core.type_relations import least
 from fencepost.spec.records import dataclass
 from fencepost.spec.text.problem import Rejected
 from fencepost.spec.tla.evaluate.specification import Specification
+from fencepost.spec.tla.evaluate.temporal import Part as Written
 from fencepost.spec.tla.inference.bounds import with_bets
 from fencepost.spec.tla.inference.forms import Misfit
 from fencepost.spec.tla.inference.kinds import (
@@ -32,9 +33,17 @@ from fencepost.spec.tla.inference.kinds import (
     join,
 )
 from fencepost.spec.tla.lowering.constants import parts
-from fencepost.spec.tla.lowering.places import Argument, Definition, Place
+from fencepost.spec.tla.lowering.places import Argument, Binding, Definition, Place
 from fencepost.spec.tla.lowering.tables import Tables
-from fencepost.spec.tla.lowering.terms import FALSE, TRUE, Bet, Term, is_simple, negation
+from fencepost.spec.tla.lowering.terms import (
+    FALSE,
+    TRUE,
+    Bet,
+    Term,
+    conjunction,
+    is_simple,
+    negation,
+)
 from fencepost.spec.tla.modules.scopes import BuiltIn, Operator, Part, Substituted, Variable
 from fencepost.spec.tla.syntax import tree
 from fencepost.spec.tla.syntax.tree import Apply
@@ -95,6 +104,12 @@ class Actions(Tables):
         self._position = 0
         self._label: Operator | None = None
         self._action = 0
+        self.allowed: list[Written] = []
+        """The action constraints."""
+        self.invariants: list[Written] = []
+        """The invariants, which also hold after steps outside of the action constraints."""
+        self.step_invariants: list[Written] = []
+        """The conditions on steps, which also hold on steps outside of the action constraints."""
 
     def actions(self, node: tree.Expr, env: Place) -> list[tuple[Operator | None, Statement]]:
         """Lowers the next-state relation. Returns its actions with the definitions that name them.
@@ -570,7 +585,32 @@ class Actions(Tables):
                 continue
             for update in store:
                 self._store(index, update.steps, update.kind, update.value, checks, stores)
-        return ir.Sequence((*checks, *stores))
+        stored = ir.Sequence((*checks, *stores))
+        if not self.allowed:
+            return stored
+        # A step outside of the action constraints is one that changes nothing: it counts, and it
+        # prevents a deadlock.
+        self.after = way.after
+        allowed = conjunction([self.cond(part.node, self.place(part)) for part in self.allowed])
+        return self._branch(allowed, lambda: stored, self._not_taken)
+
+    def _not_taken(self) -> Statement:
+        """Returns the end of a step outside of the action constraints."""
+        after = [self.cond(part.node, self.place(part).prime()) for part in self.invariants]
+        steps = [self.cond(part.node, self.place(part)) for part in self.step_invariants]
+        checked = conjunction([*after, *steps])
+        if checked == TRUE:
+            return ir.Sequence(())
+        message = "an invariant is false on a step outside of the action constraints"
+        return ir.Ensure(checked, self.site(self.specification.config.source_span, message))
+
+    def place(self, part: Written) -> Place:
+        """Returns the place of a part of a specification."""
+        env = part.env
+        names: dict[str, Binding] = {name: self.constant(value) for name, value in part.values}
+        if set(env.locals) - set(names):
+            raise NotLowered("a property is inside of a LET or of an instance with parameters")
+        return Place(env.scope, names, {})
 
     def _store(
         self,

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 
 from fencepost.spec.core import ir, types
 from fencepost.spec.core.open_ranges import Range
+from fencepost.spec.core.properties import PropertyKind
 from fencepost.spec.records import dataclass, replace
 from fencepost.spec.text.source import Span
 from fencepost.spec.tla.evaluate.specification import Specification
@@ -16,7 +17,6 @@ from fencepost.spec.tla.inference.bounds import bets, with_bets
 from fencepost.spec.tla.inference.forms import Forms, Misfit
 from fencepost.spec.tla.inference.kinds import Kind, NotLowered, core, join, joined, kind_of
 from fencepost.spec.tla.lowering.actions import Actions, Wider
-from fencepost.spec.tla.lowering.places import Binding, Place
 from fencepost.spec.tla.lowering.terms import FALSE, TRUE, Term
 from fencepost.spec.tla.modules.scopes import Operator
 from fencepost.spec.tla.values.kinds import Value
@@ -99,7 +99,12 @@ def _lowered(
     lowering = Actions(specification, kinds, numbers)
     part = specification.next_part
     assert part is not None
-    actions = lowering.actions(part.node, place_of(part, lowering))
+    lowering.allowed = _parts(specification.action_constraints)
+    lowering.invariants, lowering.step_invariants = (
+        _parts(item.condition for item in wanted if item.property.kind is kind)
+        for kind in (PropertyKind.INVARIANT, PropertyKind.STEP_INVARIANT)
+    )
+    actions = lowering.actions(part.node, lowering.place(part))
     properties = tuple(_property(item, lowering) for item in wanted)
     model = ir.Model(
         name=specification.path.stem,
@@ -134,13 +139,9 @@ def _lowered(
     return Lowered(model, tuple(kinds), lowering.forms, labels, tuple(lowering.tables))
 
 
-def place_of(part: Written, lowering: Actions) -> Place:
-    """Returns the place of a part of a specification."""
-    env = part.env
-    names: dict[str, Binding] = {name: lowering.constant(value) for name, value in part.values}
-    if set(env.locals) - set(names):
-        raise NotLowered("a property is inside of a LET or of an instance with parameters")
-    return Place(env.scope, names, {})
+def _parts(conditions: Iterable[Condition | None]) -> list[Written]:
+    """Returns where conditions are written."""
+    return [item.part for item in conditions if item is not None and item.part is not None]
 
 
 def _property(item: Wanted, lowering: Actions) -> ir.Property:
@@ -149,7 +150,7 @@ def _property(item: Wanted, lowering: Actions) -> ir.Property:
         # The property is not evaluated.
         return replace(item.property, body=TRUE)
     assert condition.part is not None
-    env = place_of(condition.part, lowering)
+    env = lowering.place(condition.part)
     if kind.of_steps:
         lowering.after = {
             index: partial(Term, inner, ir.Variable(core(inner), index, True))

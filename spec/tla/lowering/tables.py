@@ -143,7 +143,11 @@ class Tables(Operators):
         state = machine.following if primed else machine.current
         saved = [*state]
 
+        now = primed
+
         def unread(index: int, primed: bool, span: Span) -> NoReturn:
+            if primed != now:
+                raise EvaluationError("a variable of the next state has no value")
             raise _Unread(index)
 
         forms = [
