@@ -50,7 +50,7 @@ Exit code: 0 the expression has a value, 75 evaluation error.""",
 @PATHS
 @click.option("--trace", "trace", metavar="FILE", type=FILE, help="Use a state of this trace.")
 @click.option(
-    "--step", metavar="N", type=at_least(1), help="Number of the step (default: the last)."
+    "--step", metavar="N", type=at_least(0), help="Number of the step (default: the last)."
 )
 def eval(
     spec: Path,
@@ -101,19 +101,17 @@ def _initial(model: Model) -> list[State]:
 
 
 def _states_of(model: Model, document: TraceDocument, file: str, step: int | None) -> list[State]:
-    """Returns the possible states after a step of a trace. Steps are counted from 1, and None means
-    the last completed step.
+    """Returns the possible states after a step of a trace. Step 0 is the initial state, and None
+    means the last completed step.
     """
-    count = len(document.steps)
+    last = len(document.steps) - 1
     if step is None:
-        step = count if document.steps[-1].data is not None else count - 1
-    if step > count:
-        raise Rejected(
-            [Problem("F021", None, f"--step {step}: {file} has {plural(count, 'step')}")]
-        )
-    done = replay(model, document.steps[:step])
+        step = last if document.steps[-1].data is not None else max(0, last - 1)
+    if step > last:
+        raise Rejected([Problem("F021", None, f"--step {step}: {file} has {plural(last, 'step')}")])
+    done = replay(model, document.steps[: step + 1])
     if done.misfit is not None:
-        position = done.misfit.position + 1
+        position = done.misfit.position
         message = f"{file} does not fit the spec at step {position}: {done.misfit.reason}"
         raise Rejected([Problem("F021", None, message)])
     if not done.states:

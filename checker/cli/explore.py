@@ -234,7 +234,7 @@ class _Terminal:
     def write_whole(self, page: Page) -> None:
         if self.walk.state is None:
             return
-        number = len(self.walk.path)
+        number = len(self.walk.path) - 1
         page.line(f"  {number}  ", (title(self.model, self.walk.path[-1]), "title"))
         state = document(self.model, self.walk.trace()).steps[-1].state
         if state is not None:
@@ -245,7 +245,7 @@ class _Terminal:
         trace = document(self.model, self.walk.trace())
         for number in range(max(begin, 0), len(trace.steps)):
             step = trace.steps[number]
-            page.words(f"  {number + 1}  ", step.title, 9, "title")
+            page.words(f"  {number}  ", step.title, 9, "title")
             before = trace.steps[number - 1].state if number else None
             if step.state is None:
                 page.line("     ", ("this step fails", "bad"))

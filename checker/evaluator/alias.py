@@ -69,7 +69,7 @@ def _steps(model: TlaModel, trace: Trace) -> Iterator[Step]:
                 fields = value.items()
             except EvaluationError as error:
                 where = f" ({error.span})" if isinstance(error, Located) else ""
-                raise EvaluationError(f"state {level}: {error}{where}") from None
+                raise EvaluationError(f"state {position}: {error}{where}") from None
             shown = [Choice(str(name), kind, number(item)) for name, item in fields]
             yield replace(step, shown=tuple(shown))
     finally:

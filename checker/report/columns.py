@@ -21,7 +21,7 @@ def write_side_step(column: Page, side: TraceDocument, position: int) -> None:
         return
     step = side.steps[position]
     before = side.steps[position - 1].state if position else None
-    column.words(f"{position + 1}  ", step.title, 4, "title")
+    column.words(f"{position}  ", step.title, 4, "title")
     if step.state is None:
         column.line("   ", ("this step fails", "bad"))
     elif before is None:

@@ -37,29 +37,29 @@ def write_difference(page: Page, names: tuple[str, str], difference: TraceDiffer
         page.words("", f"{left_name} and {right_name} agree: {count}", 2, "good")
         _write_notes(page, names, difference)
         return
-    number = parting.position + 1
+    number = parting.position
     message = f"{left_name} and {right_name} differ first at step {number}: {WHAT[parting.kind]}"
     page.words("", message, 2, "bad")
     page.blank()
     _write_heads(page, names, difference)
     page.blank()
-    if parting.position:
-        alike = "step 1 is" if parting.position == 1 else f"steps 1 to {parting.position} are"
+    if number:
+        alike = "step 0 is" if number == 1 else f"steps 0 to {number - 1} are"
         page.line("  ", (f"{alike} the same in both, the last of them:", "dim"))
-        last = difference.left.steps[parting.position - 1]
-        page.words(f"  {parting.position}  ", last.title, 6, "title")
+        last = difference.left.steps[number - 1]
+        page.words(f"  {number - 1}  ", last.title, 6, "title")
         page.blank()
-    _write_steps(page, difference, parting.position, parting.position + 1)
+    _write_steps(page, difference, number, number + 1)
     if parting.fields:
         page.blank()
         page.line("  ", (f"differences after step {number}", "title"))
         for change in parting.fields:
             _side_by_side(page, _values(change))
-    left = [max(0, len(side.steps) - number) for side in difference.sides]
+    left = [max(0, len(side.steps) - number - 1) for side in difference.sides]
     if any(left):
         page.blank()
         page.line("  ", ("how each continues", "title"))
-        _write_steps(page, difference, number, number + MAX_REST)
+        _write_steps(page, difference, number + 1, number + 1 + MAX_REST)
         more = [max(0, n - MAX_REST) for n in left]
         if any(more):
             _side_by_side(page, [f"and {plural(n, 'more step')}" if n else "" for n in more])
@@ -141,8 +141,8 @@ def _write_notes(page: Page, names: tuple[str, str], difference: TraceDifference
 
 
 def difference_json(names: tuple[str, str], difference: TraceDifference) -> dict[str, Json]:
-    """Returns the comparison as JSON. Steps are numbered from 1, and all steps after the first
-    difference are included.
+    """Returns the comparison as JSON. The initial state has the number 0. All steps after the
+    first difference are included.
     """
     parting = difference.parting
     begin = len(difference.left.steps) if parting is None else parting.position
@@ -154,7 +154,7 @@ def difference_json(names: tuple[str, str], difference: TraceDifference) -> dict
             for change in parting.fields
         ]
         first = {
-            "step": parting.position + 1,
+            "step": parting.position,
             "kind": parting.kind,
             "a": _title(difference.left, parting.position),
             "b": _title(difference.right, parting.position),
@@ -183,7 +183,7 @@ def _side(name: str, side: TraceDocument, begin: int) -> Json:
         "source": side.source or None,
         "check": side.check or None,
         "states": len(side.steps),
-        "loop": None if side.loop is None else side.loop + 1,
+        "loop": None if side.loop is None else side.loop,
         "violated": side.violated,
         "verdict": side.verdict or None,
         "property": side.property_name or None,

@@ -136,7 +136,7 @@ def _cell(trace: TraceDocument, position: int) -> Markup:
     lines: list[Markup] = []
     if position < len(trace.steps):
         step = trace.steps[position]
-        lines = [filled("<b>{} {}</b>", position + 1, step.title)]
+        lines = [filled("<b>{} {}</b>", position, step.title)]
         if position:
             lines += map(safe, change_lines(trace, position))
     return filled("<td>{}</td>", joined(lines, "<br>"))

@@ -38,7 +38,7 @@ def dot(document: TraceDocument) -> str:
             continue
         column = lanes.index(step.act.lifeline or SYSTEM)
         columns[column].append(f"s{position}")
-        texts = [f"{position + 1} {step_label(step)}", *change_labels(document, position, MAX_LINE)]
+        texts = [f"{position} {step_label(step)}", *change_labels(document, position, MAX_LINE)]
         if step.state is None:
             texts.append("this step fails")
         style = ', color=gray, fontcolor=gray, tooltip="not needed"' if step.act.spare else ""

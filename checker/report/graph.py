@@ -79,7 +79,7 @@ def graph_dot(graph: JudgedGraph) -> str:
         shown = [cut(line, MAX_LABEL) for line in values] if named else []
         notes = remarks(graph, vertex)
         looks = [
-            f"label={quoted([str(number + 1), *shown, *(notes if named else [])])}",
+            f"label={quoted([str(number), *shown, *(notes if named else [])])}",
             f"tooltip={quoted([*values, *notes])}",
         ]
         if vertex.level == 0:
@@ -170,7 +170,7 @@ def _drawn_vertex(number: int, vertex: Vertex, position: tuple[int, int]) -> Mar
     return filled(
         '<g class="{}" data-vertex="{}"><circle cx="{}" cy="{}" r="{}"/>'
         '<text x="{}" y="{}" text-anchor="middle">{}</text></g>',
-        *(" ".join(classes), number, x, y, RADIUS, x, y + 4, number + 1),
+        *(" ".join(classes), number, x, y, RADIUS, x, y + 4, number),
     )
 
 

@@ -238,7 +238,7 @@ def _onward(document: TraceDocument) -> Markup:
 
 
 def _link(position: int) -> Markup:
-    return filled('<a href="#step-{}">{}</a>', position, position + 1)
+    return filled('<a href="#step-{}">{}</a>', position, position)
 
 
 def _equation(name: str, value: str) -> Markup:
@@ -290,7 +290,7 @@ def _steps(document: TraceDocument) -> Iterator[Markup]:
             position,
             position,
             filled(' class="{}"', classes) if classes else "",
-            position + 1,
+            position,
             step.title,
         )
         if step.act.spare:

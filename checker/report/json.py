@@ -195,8 +195,7 @@ def _endless(result: CheckResult) -> dict[str, Json]:
     fair: list[Json] = [
         {"to": name, "why": why} for name, why in fair_rows(result.job.model, finding)
     ]
-    since = None if finding.since is None else finding.since + 1
-    return {"loop": finding.trace.loop + 1, "since": since, "fair": fair}
+    return {"loop": finding.trace.loop, "since": finding.since, "fair": fair}
 
 
 def _scenario(result: CheckResult) -> dict[str, Json]:

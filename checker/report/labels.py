@@ -90,9 +90,9 @@ def fate(flight: Flight[ValueTree], *, endless: bool = False) -> str:
     match flight.end, flight.ended:
         case "received", int(end):
             direct = flight.sent is not None and end == flight.sent + 1
-            return "" if direct else f"arrives in {end + 1}"
+            return "" if direct else f"arrives in {end}"
         case "lost", int(end):
-            return f"lost in {end + 1}"
+            return f"lost in {end}"
         case _:
             return "not received yet" if endless else "still in flight at the end"
 
@@ -101,7 +101,7 @@ def closing(document: TraceDocument) -> list[str]:
     """Returns the text at the end of a trace: the violation and the values that show it."""
     if not document.violated:
         if document.loop is not None:
-            return [f"and so on from {document.loop + 1}"]
+            return [f"and so on from {document.loop}"]
         return []
     wrong = f"{document.endless}, which is a violation" if document.endless else ""
     lines = [f"✗ {document.caption or wrong or 'the trace ends in a violation'}"]

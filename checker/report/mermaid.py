@@ -49,7 +49,7 @@ def mermaid(document: TraceDocument) -> str:
         lines += _arrows(document, position, flights, names)
         lane = names[step.act.lifeline or SYSTEM]
         texts = [
-            f"{position + 1} {step_label(step)}",
+            f"{position} {step_label(step)}",
             *change_labels(document, position, MAX_CHARACTERS),
         ]
         for flight in flights:
@@ -91,7 +91,7 @@ def _arrows(
         if sent == 0:
             label += " (initially in the channel)"
         elif sent is not None and sent != position - 1:
-            label += f" ({'copied' if flight.copied else 'sent'} in {sent + 1})"
+            label += f" ({'copied' if flight.copied else 'sent'} in {sent})"
         arrow = "-x" if flight.end == "lost" else "-->>" if flight.copied else "->>"
         assert flight.end == "lost" or kinds.intersection(TAKING)
         yield f"    {source}{arrow}{target}: {escaped(label)}"

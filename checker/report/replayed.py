@@ -65,8 +65,8 @@ def write_replayed(
         page.words("", f"{file} fits {spec}: {plural(total, 'state')}", 2, "good")
         _write_property(page, model, document, done)
     else:
-        where = done.misfit.position + 1
-        page.words("", f"{file} stops fitting {spec} at {where} of {total}", 2, "bad")
+        where = done.misfit.position
+        page.words("", f"{file} stops fitting {spec} at step {where} of {total - 1}", 2, "bad")
         page.blank()
         title = document.steps[done.misfit.position].title
         page.words(f"  {where}  ", title, 8, "title")

@@ -143,7 +143,7 @@ def _step(document: TraceDocument, position: int, span: Span) -> dict[str, Json]
     caption = step.title
     if document.loop is not None and position == len(document.steps) - 1:
         caption += f"; {document.endless}"
-    shown: dict[str, Json] = {"executionOrder": position + 1, "location": location(span, caption)}
+    shown: dict[str, Json] = {"executionOrder": position, "location": location(span, caption)}
     if document.goes_round:
         # The steps of a cycle are nested one level deeper.
         shown["nestingLevel"] = int(position >= (document.loop or 0))

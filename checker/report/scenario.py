@@ -46,7 +46,7 @@ def scenario(document: TraceDocument, name: str) -> str:
 
 def _loop(document: TraceDocument) -> int | None:
     """Returns the number of the first step of the cycle, if the scenario includes that step."""
-    return None if not document.loop else document.loop + 1
+    return None if not document.loop else document.loop
 
 
 def _constants(document: TraceDocument) -> Iterator[tuple[str, str]]:

@@ -190,7 +190,7 @@ def _rows(
     for position, step in enumerate(document.steps):
         if position == 0:
             continue
-        whole = f"{position + 1} {step_label(step)}"
+        whole = f"{position} {step_label(step)}"
         label = cut(whole, scale.label)
         changed = change_labels(document, position, None)
         notes = change_labels(document, position, scale.note)

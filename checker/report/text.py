@@ -299,7 +299,7 @@ def _beside(failing: Span | None, prop: Property) -> bool:
 
 
 def _write_failing(page: Page, failing: Span, since: int | None) -> None:
-    page.line(f"    it breaks here{'' if since is None else f', from state {since + 1} on'}:")
+    page.line(f"    it breaks here{'' if since is None else f', from state {since} on'}:")
     page.lines(failing.excerpt(), 4)
 
 

@@ -12,13 +12,14 @@ from fencepost.checker.trace.value_tree import text
 
 
 def trace_json(document: TraceDocument) -> dict[str, Json]:
-    """Returns the trace as an object. Steps are numbered from 1, as in every report."""
+    """Returns the trace as an object. The initial state has the number 0, as in
+    every report."""
     messages: list[Json] = [
         {
             "channel": flight.channel,
             "message": text(flight.message),
-            "sent": _number(flight.sent),
-            "ended": _number(flight.ended),
+            "sent": flight.sent,
+            "ended": flight.ended,
             "end": flight.end,
             "copied": flight.copied,
         }
@@ -41,12 +42,12 @@ def trace_json(document: TraceDocument) -> dict[str, Json]:
         "lifelines": [*document.lanes()],
         "messages": messages,
         "steps": [step_json(document, position) for position in range(len(document.steps))],
-        "needed_at_end": [n + 1 for n in document.needed_at_end],
-        "loop": _number(document.loop),
+        "needed_at_end": [*document.needed_at_end],
+        "loop": document.loop,
         "refined": document.refined or None,
         "images": [{n: text(v.tree) for n, v in image.items()} for image in document.images],
         "unfit": [{"action": name, "why": why} for name, why in document.unfit],
-        "since": _number(document.since),
+        "since": document.since,
         "fair": [{"to": name, "why": why} for name, why in document.fair],
     }
 
@@ -67,21 +68,17 @@ def step_json(document: TraceDocument, position: int) -> dict[str, Json]:
     if step.state is not None:
         state = {name: text(value) for name, value in step.state.items()}
     return {
-        "number": position + 1,
+        "number": position,
         "title": step.title,
         "action": act.action or None,
         "lifeline": act.lifeline or None,
         "kind": act.kind if act.action else None,
-        "needs": [n + 1 for n in act.needs],
+        "needs": [*act.needs],
         "spare": act.spare,
         "exchanges": exchanges,
         "changes": changes,
         "state": state,
     }
-
-
-def _number(position: int | None) -> Json:
-    return None if position is None else position + 1
 
 
 def _excerpt(excerpt: Excerpt | None) -> Json:

@@ -316,7 +316,7 @@ def related(result: CheckResult) -> Iterator[tuple[Span, str]]:
     if finding is None or rule(result) in OF_CHECK:
         return
     if finding.failing is not None and finding.failing != first:
-        since = "" if finding.since is None else f", from state {finding.since + 1} on"
+        since = "" if finding.since is None else f", from state {finding.since} on"
         yield finding.failing, f"it breaks here{since}"
     if finding.site is not None:
         for call in reversed(finding.site.calls):

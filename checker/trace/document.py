@@ -183,7 +183,7 @@ class TraceDocument:
         """A suffix that names the state where the failing part starts to fail, or "" if this state
         is unknown.
         """
-        return "" if self.since is None else f", from state {self.since + 1} on"
+        return "" if self.since is None else f", from state {self.since} on"
 
     @property
     def about(self) -> str:
@@ -192,7 +192,7 @@ class TraceDocument:
         parts = [part for part in (self.source, self.description) if part]
         parts.append(f"{count} state" + ("" if count == 1 else "s"))
         if self.loop is not None:
-            parts.append(f"then back to state {self.loop + 1}")
+            parts.append(f"then back to state {self.loop}")
         return ", ".join(parts)
 
     def changes(self, position: int) -> list[Change]:
@@ -243,7 +243,7 @@ class TraceDocument:
 
 def for_ever(loop: int, count: int) -> str:
     """Names the steps of a cycle in a trace of ``count`` steps: ``steps 2 and 3``."""
-    return f"steps {loop + 1} {'and' if loop == count - 2 else 'to'} {count}"
+    return f"steps {loop} {'and' if loop == count - 2 else 'to'} {count - 1}"
 
 
 def _key(name: str, names: Sequence[str]) -> tuple[int, int, str]:

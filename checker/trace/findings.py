@@ -66,12 +66,12 @@ def fair_rows(model: Model, finding: Finding) -> tuple[tuple[str, str], ...]:
         if not fairness.group:
             name = title(model, Step(fairness.members[0].action, reason.choices, None))
         if reason.taken is not None:
-            why = f"taken in step {reason.taken + 1}"
+            why = f"taken in step {reason.taken}"
         elif fairness.strong:
             why = "not possible in any state of the cycle"
         else:
             assert reason.impossible is not None, "a trace that is not fair"
-            why = f"not possible in state {reason.impossible + 1}"
+            why = f"not possible in state {reason.impossible}"
         rows.append((name if model.is_opaque else f"{word} {name}", why))
     return tuple(rows)
 

@@ -130,10 +130,10 @@ def write_trace(page: Page, document: TraceDocument, indent: int = 2) -> None:
     """Writes every step of a trace. The first state is shown in full, and then only what
     changes.
     """
-    digits = len(str(len(document.steps)))
+    digits = len(str(len(document.steps) - 1))
     before: Mapping[str, ValueTree] | None = None
     body = indent + digits + 2
-    for number, step in enumerate(document.steps, start=1):
+    for number, step in enumerate(document.steps):
         page.words(f"{'':{indent}}{number:>{digits}}  ", step.title, body + 4, "title")
         if step.act.spare:
             page.line(" " * body, ("the problem does not need this step", "dim"))
@@ -156,14 +156,14 @@ class WriteTrace(Protocol):
 
 def write_steps(page: Page, document: TraceDocument, indent: int = 2) -> None:
     """Writes one line per step, with the action and as many changes as fit."""
-    digits = len(str(len(document.steps)))
+    digits = len(str(len(document.steps) - 1))
     room = page.width - indent - digits - 2
     longest = max((cells(step.title) for step in document.steps), default=0)
     column = min(longest, room * 2 // 5)
-    for number, step in enumerate(document.steps, start=1):
+    for number, step in enumerate(document.steps):
         lead = f"{'':{indent}}{number:>{digits}}  "
         title = padded(cut(step.title, column), column)
-        changes_text, style = _in_short(document, number - 1)
+        changes_text, style = _in_short(document, number)
         page.line(lead, (title, "title"), "  ", (cut(changes_text, room - column - 2), style))
     if document.endless:
         page.line(" " * indent, (f"{document.endless[0].upper()}{document.endless[1:]}.", "bad"))
@@ -261,7 +261,7 @@ def write_read(page: Page, document: TraceDocument) -> None:
     if values and len(document.steps) > 1:
         page.blank()
         page.line("  ", ("what the property reads there", "title"))
-        write_state(page, values, document.families, 4 + len(str(len(document.steps))))
+        write_state(page, values, document.families, 4 + len(str(len(document.steps) - 1)))
 
 
 def write_state(

@@ -77,7 +77,7 @@ def test_checks_are_tests(folder: Path) -> None:
     # The failure shows its location, the property and the trace.
     line = "models/gate.fence:3: fixed: expected ok, but invariant Small is violated after 3 steps"
     assert f"FAILED models/gate.fence::fixed - {line}" in output
-    assert "4  c.up\n     c.n  2 -> 3" in output
+    assert "3  c.up\n     c.n  2 -> 3" in output
     assert "Traceback" not in output
     assert "pytest_specs.py" not in output
     (failure,) = ElementTree.parse(folder / "out.xml").iter("failure")
@@ -98,15 +98,15 @@ def test_a_lasso(tmp_path: Path) -> None:
     (tmp_path / "endless.fence").write_text(text, encoding="utf-8")
     code, output = ran_by_pytest(tmp_path, "endless.fence")
     assert code == 1
-    sentence = "property Served is violated for i = 2: steps 3 to 5 repeat forever"
+    sentence = "property Served is violated for i = 2: steps 2 to 4 repeat forever"
     # The sentence is above the report, and in pytest's summary.
     assert output.count(sentence) == 2
-    assert "Steps 3 to 5 repeat forever." in output
+    assert "Steps 2 to 4 repeat forever." in output
     assert " more lines: fencepost check endless.fence --check " in output
     report = output.partition(" FAILURES ")[2].partition(" short test summary info ")[0]
     assert len(report.splitlines()) <= MAX_LINES + 3
     # In full, the report explains why the lasso is fair.
-    fair = "fair Process[2].enter  not possible in state 4"
+    fair = "fair Process[2].enter  not possible in state 3"
     assert fair not in output
     assert fair in ran_by_pytest(tmp_path, "endless.fence", "-v")[1]
 

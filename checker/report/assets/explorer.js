@@ -101,7 +101,8 @@
       const here = number === now.way;
       const made = button(`${way.steps} ${way.steps === 1 ? "state" : "states"}, last ${way.last}`, "way", () => ask({ do: "go", way: number, steps: way.steps }));
       if (here) made.setAttribute("aria-current", "true");
-      const where = here ? "this way" : `parts behind step ${way.parts}`;
+      const other = way.parts ? `separates after step ${way.parts - 1}` : "another initial state";
+      const where = here ? "this way" : other;
       item.append(made, " ", element("span", where, "why"));
       return item;
     });

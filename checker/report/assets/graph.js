@@ -37,7 +37,7 @@
     for (const number of edges) {
       const edge = data.edges[number];
       const item = element("li");
-      const link = element("a", `${edge.labels.join(", ")} ${end === "target" ? "→" : "←"} ${edge[end] + 1}`);
+      const link = element("a", `${edge.labels.join(", ")} ${end === "target" ? "→" : "←"} ${edge[end]}`);
       link.href = `#${edge[end]}`;
       item.append(link);
       for (const note of edge.notes) item.append(element("p", note, "bad"));
@@ -59,7 +59,7 @@
     });
     const where = vertex.level ? `${vertex.level} steps from the start` : "initial state";
     panel.replaceChildren(
-      element("h2", `state ${number + 1}: ${where}`),
+      element("h2", `state ${number}: ${where}`),
       ...vertex.notes.map((note) => element("p", note, "bad")), table,
       ...steps("what can follow", out[number], "target"),
       ...steps("what leads here", into[number], "source"));

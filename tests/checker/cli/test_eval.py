@@ -46,8 +46,8 @@ def evaluated(folder: Path, expression: str, *words: str) -> Ran:
         ("{n + 1 for n in 0..2}", "", "{1, 2, 3}"),
         ("start", "", "0   in 1 of 3 states\n1   in 1 of 3 states\n2   in 1 of 3 states"),
         ("digits", "--trace t.itf.json", "[4, 4]"),
-        ("digits", "--trace t.itf.json --step 1", "[]"),
-        ("digits[0] + start", "--trace t.itf.json --step 2", "5"),
+        ("digits", "--trace t.itf.json --step 0", "[]"),
+        ("digits[0] + start", "--trace t.itf.json --step 1", "5"),
         ("forall d in digits: d == 4", "--trace t.itf.json --check low", "true"),
     ],
 )

@@ -193,7 +193,7 @@ def test_a_saved_trace_is_shown_like_the_printed_one(fencepost_in: Fencepost) ->
     about, problem, steps = shown.stdout.split("\n\n", 2)
     assert about == "counter.fence, small: violated Small, 4 states"
     assert problem.startswith("  invariant Small is violated after 3 steps\n    it breaks here")
-    assert steps.startswith("  1  initial state\n     x = 0\n  2  up\n     x  0 -> 1\n")
+    assert steps.startswith("  0  initial state\n     x = 0\n  1  up\n     x  0 -> 1\n")
     assert steps in ran.stdout
     ran = fencepost_in("check", "counter.fence", "--check", "fine", "--trace", "u.itf.json")
     assert "no check found a trace: u.itf.json is not written" in ran.stderr

@@ -73,8 +73,8 @@ def test_json_has_the_structure_of_values(folder: Path) -> None:
 def test_a_saved_trace_is_shown_as_it_was_reported(folder: Path) -> None:
     ran = run("check", "Jobs.tla", "--trace", "t.json", folder=folder)
     shown = run("trace", "show", "t.json", folder=folder).stdout
-    steps = ran.stdout[ran.stdout.index("  1  initial") : ran.stdout.index("  searched")].strip()
-    assert 'owner = [a |-> Idle, b |-> Idle]\n     log   = <<>>\n  2  Take(w1, "a")' in steps
+    steps = ran.stdout[ran.stdout.index("  0  initial") : ran.stdout.index("  searched")].strip()
+    assert 'owner = [a |-> Idle, b |-> Idle]\n     log   = <<>>\n  1  Take(w1, "a")' in steps
     assert steps in shown
 
 

@@ -140,7 +140,7 @@ def test_each_failure_is_short_and_names_the_command_for_the_rest(folder: Path) 
     assert pointer.endswith(f" more lines: {command}")
     whole = run(*command.split()[1:], folder=folder).stdout
     assert int(pointer.split()[1]) > 20
-    assert "  15  step\n" in whole
+    assert "  14  step\n" in whole
 
 
 def test_a_failure_of_a_single_file_is_whole_unless_there_are_more(tmp_path: Path) -> None:
@@ -287,7 +287,7 @@ def test_the_page_shows_what_changed(folder: Path, baseline: str) -> None:
     assert "ends ok new 4 states T" in rows
     assert "✗ bad.fence could not be checked: bad.fence:1:7: error[F101]" in joined
     # A failure has its whole trace.
-    assert "15 step n 13 -> 14" in joined
+    assert "14 step n 13 -> 14" in joined
 
 
 def test_the_page_distinguishes_notes_from_warnings(folder: Path) -> None:

@@ -40,8 +40,8 @@ AS_EXPECTED = [
 ]
 SURPRISING = [line.replace("Small, as", "Small, NOT as") for line in AS_EXPECTED]
 REMARKS = ["4 remarks", "s.fence: low", "  never taken   never"]
-TRACE = ["  1  initial state", "     x = 0", "  2  up", "     x  0 -> 1"]
-STEPS = ["  1  initial state", "  2  up             x 0 -> 1", "  3  up             x 1 -> 2"]
+TRACE = ["  0  initial state", "     x = 0", "  1  up", "     x  0 -> 1"]
+STEPS = ["  0  initial state", "  1  up             x 0 -> 1", "  2  up             x 1 -> 2"]
 FAILING = "s.fence:14: small: expected ok, but invariant Small is violated after 2 steps"
 GOOD, BAD = "violated Small", "ok"
 

@@ -50,14 +50,14 @@ def report(result: CheckResult, width: int = 100) -> str:
 
 
 TRACE_TEXT = """\
-  1  initial state
+  0  initial state
      net           = []
      Client.phase  = Ready
      Server[*].log = []
-  2  Client.begin
+  1  Client.begin
      net           [] -> [Ping]
      Client.phase  Ready -> Busy
-  3  Server[2].serve(retry: true) on Ping
+  2  Server[2].serve(retry: true) on Ping
      net            + Answer(token: 1, last: true)   now [Ping, Answer(token: 1, last: true)]
      Server[2].log  [] -> [Ping]
 """
@@ -158,7 +158,7 @@ def test_an_evaluation_error_shows_place_and_calls() -> None:
 """
         in shown
     )
-    assert "  3  Server.serve\n     this step fails\n" in shown
+    assert "  2  Server.serve\n     this step fails\n" in shown
 
 
 def test_remarks_about_coverage() -> None:
@@ -173,7 +173,7 @@ def test_remarks_about_coverage() -> None:
         "  vacuous       invariant Short: `len(log) < 1` (line 15) was never true\n",
         "  blocked       Client.begin: disabled 4 times by a full channel (sample.fence:9)\n",
         "  stuck         2 states can only lose, duplicate or repeat, and `terminal`",
-        "  the way to a stuck state, in 2 steps\n    1  initial state\n",
+        "  the way to a stuck state, in 2 steps\n    0  initial state\n",
     ):
         assert line in shown
     assert "if retry" not in shown  # Branches of actions never taken are not listed.
@@ -298,7 +298,7 @@ def test_small_items_share_lines() -> None:
 def test_a_large_collection_shows_added_and_removed_elements() -> None:
     result = judge(job(check("violated", "Short")), outcome(Verdict.VIOLATED, VIOLATED))
     assert """\
-  3  Server[2].serve(retry: true) on Ping
+  2  Server[2].serve(retry: true) on Ping
      net            + Answer(token: 1, last: true)
                     now 2 elements
      Server[2].log  [] -> [Ping]

@@ -62,9 +62,9 @@ def test_steps_and_back(explore: Explore) -> None:
     ran = explore("1", "2", "back 2", "quit", "1")
     assert (ran.code, ran.stderr) == (0, "")
     parts = ran.stdout.split("\n\n")
-    assert parts[0].startswith("  1  initial state\n     net            = []")
+    assert parts[0].startswith("  0  initial state\n     net            = []")
     assert parts[1].startswith(
-        "  1  Client.ask\n  2  Client.ask\n     net           [] -> [Ask(n: 1)]"
+        "  1  Client.ask\n  1  Client.ask\n     net           [] -> [Ask(n: 1)]"
     )
     assert parts[2].startswith("  1  net.lose(message: Ask(n: 1))\n  2  Client.ask\n  3  Server[1]")
     assert parts[-2].endswith("Server[*].seen = 0"), "it is at the start again, and shows it whole"
@@ -91,13 +91,13 @@ def test_effects_of_a_step_are_listed_before_it_is_taken(explore: Explore, tmp_p
     )
     (tmp_path / "x.fence").write_text(spec, encoding="utf-8")
     ran = explore("1", "1", "1", "1", spec="x.fence")
-    first, *_ = ran.stdout.split("  2  up\n", 1)
+    first, *_ = ran.stdout.split("  1  up\n", 1)
     assert "1  up (violates invariant Low; violates step invariant Never)" in first
     assert "2  stay (changes nothing)" in first
     assert "invariant Low is violated\n  step invariant Never is violated\n" in ran.stdout
     assert "outside a constraint" in ran.stdout
     assert "1  up (fails: " in ran.stdout
-    assert "  4  up\n     this step fails\n" in ran.stdout
+    assert "  3  up\n     this step fails\n" in ran.stdout
     assert ran.stdout.endswith("  there is no successor\nno step can be taken\n")
     assert "in none of the 2 states" in explore("goto x == 2", spec="x.fence").stdout
 
@@ -110,10 +110,10 @@ def test_several_initial_states_are_a_choice(explore: Explore, tmp_path: Path) -
     assert 'and 11 more; "list" shows all' in ran.stdout
     assert "there is no state here\nthere is nothing to save yet" in ran.stdout
     assert "41  x = 40, y = true" in ran.stdout
-    assert "  1  initial state\n     x = 2\n     y = true\n" in ran.stdout
+    assert "  0  initial state\n     x = 2\n     y = true\n" in ran.stdout
     ran = explore("goto x == 7 and not y", "path", spec="x.fence")
     assert (
-        "  1  initial state\n     x = 7\n     y = true\n  2  a\n     y  true -> false\n"
+        "  0  initial state\n     x = 7\n     y = true\n  1  a\n     y  true -> false\n"
         in ran.stdout
     )
 
@@ -140,7 +140,7 @@ def test_a_walk_with_detours_has_steps_to_spare(explore: Explore, tmp_path: Path
     ran = run("trace", "show", "w.json", folder=tmp_path)
     lines = ran.stdout.splitlines()
     spare = [lines[n - 1] for n, line in enumerate(lines) if "does not need this step" in line]
-    assert spare == ["  3  other", "  4  other"]
+    assert spare == ["  2  other", "  3  other"]
     page = run("trace", "show", "w.json", "--as", "html", folder=tmp_path).stdout
     assert re.findall(r'<li id="step-(\d+)" data-step="\d+" class="spare">', page) == ["2", "3"]
     assert page.count('<g class="step ordinary spare"') == 2
@@ -149,7 +149,7 @@ def test_a_walk_with_detours_has_steps_to_spare(explore: Explore, tmp_path: Path
 def test_a_failing_step_is_saved_too(explore: Explore, tmp_path: Path) -> None:
     (tmp_path / "x.fence").write_text('var x: 0..1 = 1\naction a: assert x == 0, "why"\n', "utf-8")
     ran = explore("1", "save w.json", spec="x.fence")
-    assert "  2  a\n     this step fails\n" in ran.stdout
+    assert "  1  a\n     this step fails\n" in ran.stdout
     ran = run("trace", "replay", "w.json", "x.fence", folder=tmp_path)
     assert (ran.code, ran.stdout) == (0, "w.json fits x.fence: 2 states\n")
 

@@ -19,7 +19,7 @@ from fencepost.checker.outcome import Finding, Trace, Verdict
 from fencepost.checker.trace.causes import causes
 from fencepost.checker.trace.message_flights import Causes
 
-ROUND = "steps 3 to 5 repeat forever"
+ROUND = "steps 2 to 4 repeat forever"
 
 
 @pytest.fixture(name="traces", scope="module")
@@ -39,17 +39,17 @@ def shown(trace: Path, form: str) -> str:
 @pytest.mark.parametrize(
     ("name", "form", "wanted"),
     [
-        ("round", "text", ["Steps 3 to 5 repeat forever.", "it breaks here, from state 2 on: ",
-                           "fair Process[2].enter  not possible in state 4"]),
-        ("stays", "text", ["It stays there forever.", "from state 1 on: "]),
-        ("round", "mermaid", ["    loop steps 3 to 5, forever\n    Note over p0: 3 want",
-                              "Holding → Idle\n    end\n    rect", "false, from state 2 on#58; "]),
+        ("round", "text", ["Steps 2 to 4 repeat forever.", "it breaks here, from state 1 on: ",
+                           "fair Process[2].enter  not possible in state 3"]),
+        ("stays", "text", ["It stays there forever.", "from state 0 on: "]),
+        ("round", "mermaid", ["    loop steps 2 to 4, forever\n    Note over p0: 2 want",
+                              "Holding → Idle\n    end\n    rect", "false, from state 1 on#58; "]),
         ("round", "dot", ["s4 -> s2 [label=\" forever\"", "  s4 -> end"]),
         ("stays", "dot", ["s2 -> s2 [label=\" forever\""]),
-        ("round", "html", ["This run never ends: step <a href=\"#step-4\">5</a> leads back",
-                           "From state <a href=\"#step-1\">2</a> on, the marked part",
-                           "<th>fair Process[2].enter</th><td>not possible in state 4</td>",
-                           "false, from state 2 on: "]),
+        ("round", "html", ["This run never ends: step <a href=\"#step-4\">4</a> leads back",
+                           "From state <a href=\"#step-1\">1</a> on, the marked part",
+                           "<th>fair Process[2].enter</th><td>not possible in state 3</td>",
+                           "false, from state 1 on: "]),
         ("stays", "html", ["In this run nothing happens after step",
                            "It stays there forever.", "<g class=\"back\">"]),
     ],
@@ -65,14 +65,14 @@ def test_forms(traces: dict[str, Path], name: str, form: str, wanted: list[str])
 
 def test_data_agrees_with_the_text(traces: dict[str, Path]) -> None:
     document = json.loads(shown(traces["round"], "json"))
-    assert (document["loop"], document["since"]) == (3, 2)
-    assert {"to": "fair Process[1].enter", "why": "taken in step 4"} in document["fair"]
+    assert (document["loop"], document["since"]) == (2, 1)
+    assert {"to": "fair Process[1].enter", "why": "taken in step 3"} in document["fair"]
     again = json.loads(shown(traces["round"], "itf"))
     assert again == json.loads(traces["round"].read_text("utf-8"))
     # The index is that of the state that follows the last one.
     assert again["loop"] == 2
     stays = json.loads(shown(traces["stays"], "json"))
-    assert (stays["loop"], stays["since"]) == (3, 1)
+    assert (stays["loop"], stays["since"]) == (2, 0)
 
 
 @pytest.fixture(name="surprise", scope="module")
@@ -101,7 +101,7 @@ def test_junit(surprise: Path) -> None:
     failure = ElementTree.fromstring(reported(surprise, "junit")).find(".//failure")
     assert failure is not None
     assert failure.get("message") == SENTENCE
-    assert "Steps 3 to 5 repeat forever." in (failure.text or "")
+    assert "Steps 2 to 4 repeat forever." in (failure.text or "")
 
 
 def test_sarif(surprise: Path) -> None:
@@ -111,7 +111,7 @@ def test_sarif(surprise: Path) -> None:
     assert [step["nestingLevel"] for step in steps] == [0, 0, 1, 1, 1]
     assert steps[-1]["location"]["message"]["text"] == f"Process[1].leave; {ROUND}"
     messages = [location["message"]["text"] for location in result["relatedLocations"]]
-    assert messages == ["the check", "it breaks here, from state 2 on"]
+    assert messages == ["the check", "it breaks here, from state 1 on"]
 
 
 def test_replay_checks_the_present_fairness(traces: dict[str, Path]) -> None:

@@ -113,7 +113,7 @@ def test_a_step_that_fails_is_kept() -> None:
     got = saved(Finding(Verdict.ERROR, None, 3, failing))
     assert len(got["states"]) == 2
     trace = itf.read(json.dumps(got).encode(), "t.itf.json")
-    assert written(trace).endswith("  3  Client.begin\n     this step fails\n")
+    assert written(trace).endswith("  2  Client.begin\n     this step fails\n")
 
 
 def test_traces_of_other_tools() -> None:
@@ -121,16 +121,16 @@ def test_traces_of_other_tools() -> None:
       {"#meta": {"index": 0}, "b": {"#tup": [1, "x", {"tag": "None", "value": {"#tup": []}}]}},
       {"#meta": {"index": 1}, "b": {"#unserializable": "Int"}, "c": {"tag": "A", "value": 2}}]}"""
     trace = itf.read(data.encode(), "t")
-    assert trace.about == "bank.qnt, 2 states, then back to state 1"
+    assert trace.about == "bank.qnt, 2 states, then back to state 0"
     assert (
         written(trace)
         == """\
-  1  initial state
+  0  initial state
      b = (1, x, none)
-  2  step
+  1  step
      b  (1, x, none) -> Int
      c  ? -> A(2)
-  Steps 1 and 2 repeat forever.
+  Steps 0 and 1 repeat forever.
 """
     )
 
@@ -169,7 +169,7 @@ def test_hostile_files(data: bytes, message: str) -> None:
 def test_no_escape_sequence_survives(tmp_path: Path) -> None:
     data = '{"states": [{"#meta": {"title": "a\\u001b[2J"}, "\\u001bx": "\\u0007"}]}'
     trace = itf.read(data.encode(), "t")
-    assert written(trace) == "  1  a?[2J\n     ?x = ?\n"
+    assert written(trace) == "  0  a?[2J\n     ?x = ?\n"
 
 
 FOREIGN: dict[str, Any] = {
@@ -221,7 +221,7 @@ def test_changes_are_written() -> None:
 
 def test_loops_are_written() -> None:
     trace = document(MODEL, TRACE, loop=1)
-    assert trace.about == "3 states, then back to state 2"
+    assert trace.about == "3 states, then back to state 1"
     assert json.loads(itf.dumps(trace))["loop"] == 1
     again = itf.read(itf.dumps(trace).encode(), "t")
     assert (again.loop, itf.dumps(again)) == (1, itf.dumps(trace))

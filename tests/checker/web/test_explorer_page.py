@@ -124,7 +124,7 @@ def test_a_session(tab: Browser, tmp_path: Path) -> None:
         assert len(texts(tab, "#ways .way")) == 3
         ways = texts(tab, "#ways li")
         longest = next(n for n, way in enumerate(ways) if way.startswith(f"{len(long)} states"))
-        assert ways[longest].endswith("parts behind step 2")
+        assert ways[longest].endswith("separates after step 1")
         click(tab, f"#ways li:nth-child({longest + 1}) .way")
         assert steps(tab) == long
         press(tab, "b", "b", "f", "f")
