@@ -165,4 +165,15 @@ class Forms:
         return self.universe.model_value(text) if model else text
 
 
+def is_complete(value: Value) -> bool:
+    """Returns whether no part of a decoded value is the rank of a missing name. Such a value never
+    occurs in a state.
+    """
+    if isinstance(value, Function):
+        return all(map(is_complete, value[1:]))
+    if isinstance(value, tuple | frozenset):
+        return all(map(is_complete, value))
+    return value is not None
+
+
 __all__ = ["Forms", "Misfit", "NotLowered"]

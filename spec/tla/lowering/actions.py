@@ -14,7 +14,6 @@ from fencepost.spec.core import ir, types
 from fencepost.spec.core.ir import Expr, Statement
 from fencepost.spec.core.type_relations import least
 from fencepost.spec.records import dataclass
-from fencepost.spec.text.problem import Rejected
 from fencepost.spec.tla.evaluate.specification import Specification
 from fencepost.spec.tla.evaluate.temporal import Part as Written
 from fencepost.spec.tla.inference.bounds import with_bets
@@ -24,6 +23,7 @@ from fencepost.spec.tla.inference.kinds import (
     Kind,
     Never,
     NotLowered,
+    Number,
     Partial,
     Rec,
     Seq,
@@ -32,9 +32,7 @@ from fencepost.spec.tla.inference.kinds import (
     core,
     join,
 )
-from fencepost.spec.tla.lowering.constants import parts
 from fencepost.spec.tla.lowering.places import Argument, Binding, Definition, Place
-from fencepost.spec.tla.lowering.tables import Tables
 from fencepost.spec.tla.lowering.terms import (
     FALSE,
     TRUE,
@@ -42,9 +40,11 @@ from fencepost.spec.tla.lowering.terms import (
     Term,
     conjunction,
     is_simple,
+    literal,
     negation,
 )
-from fencepost.spec.tla.modules.scopes import BuiltIn, Operator, Part, Substituted, Variable
+from fencepost.spec.tla.lowering.ways import Ways
+from fencepost.spec.tla.modules.scopes import BuiltIn, Operator, Part, Substituted
 from fencepost.spec.tla.syntax import tree
 from fencepost.spec.tla.syntax.tree import Apply
 
@@ -90,7 +90,7 @@ class Way:
 Then: TypeAlias = Callable[[Way], Statement]
 
 
-class Actions(Tables):
+class Actions(Ways):
     """Lowers actions. ``bets`` has the number of each bet, by key."""
 
     def __init__(
@@ -259,13 +259,13 @@ class Actions(Tables):
         return result
 
     def _every(self, node: Any, env: Place, way: Way, then: Then) -> Statement:
-        if not self._splits(node.body, env, frozenset()):
+        if not self.splits(node.body, env, frozenset()):
             return self._required(node, env, way, then)
         if not all(
             bound.domain is not None and self.is_constant(bound.domain, env) and not bound.pattern
             for bound in node.bounds
         ):
-            raise NotLowered("an action is quantified over a set that changes")
+            return self._one_of_ways(self.ways(node, env), node, lambda: then(way))
         places = [env]
         for bound in node.bounds:
             values = self.written(self.evaluated(bound.domain, env)).value
@@ -284,6 +284,16 @@ class Actions(Tables):
             )
 
         return taken(0, way)
+
+    def _one_of_ways(self, count: Term, node: Any, rest: Callable[[], Statement]) -> Statement:
+        """Continues once for each of a number of ways."""
+        number = count.kind
+        assert isinstance(number, Number)
+        if number.high <= 1:
+            return self.require(ir.Equal(self.own(count), literal(1)), node, rest)
+        kind = types.Int(1, number.high)
+        every = ir.Interval(types.Set(kind), literal(1), self.own(count))
+        return ir.Pick(self.slot(), every, None, self._guard(node, "choice"), None, rest())
 
     def _cases(self, arms: list[Any], node: Any, env: Place, way: Way, then: Then) -> Statement:
         if not arms:
@@ -352,103 +362,7 @@ class Actions(Tables):
             inner = Place(inner.scope, names, inner.base, inner.primed, inner.trail)
         return self._holding(held, self._act(entity.body, inner, way, then, outer))
 
-    def _splits(self, node: Any, env: Place, seen: frozenset[int]) -> bool:
-        """Returns whether there may be several ways through an action, or an assignment in it."""
-        match node:
-            case tree.Junction(sign="\\/") | tree.Quantified(sign="\\E") | tree.Boxed():
-                return True
-            case Apply(name="'" | "UNCHANGED"):
-                return True
-            case Apply(path=path, args=args):
-                if path:
-                    return True
-                local = env.names.get(node.name)
-                if isinstance(local, Argument):
-                    return self._splits(local.node, local.env, seen)
-                if isinstance(local, Definition):
-                    if id(local) in seen:
-                        return False
-                    return self._splits(local.body, local.env, seen | {id(local)})
-                if local is None and node.name not in self.LANGUAGE_FORMS:
-                    try:
-                        entity = self.meaning(node, env)[0]
-                    except Rejected:
-                        # A parameter or a bound name: its values are looked at where it gets them.
-                        return any(self._splits(arg, env, seen) for arg in args)
-                    if isinstance(entity, Substituted):
-                        return self._splits(entity.expr, env.outside(entity.outer), seen)
-                    if isinstance(entity, Operator) and id(entity) not in seen:
-                        inner = Place(entity.scope, {}, {})
-                        if self._splits(entity.body, inner, seen | {id(entity)}):
-                            return True
-                return any(self._splits(arg, env, seen) for arg in args)
-            case _:
-                return any(self._splits(part, env, seen) for part in parts(node))
-
     # ------------------------------------------------------------ assignments
-
-    def target(self, node: Any, env: Place) -> int | None:
-        """Returns the variable that an equation assigns, or None."""
-        if not isinstance(node, Apply):
-            return None
-        if node.name == "'" and len(node.args) == 1 and not node.path:
-            return self._variable_of(node.args[0], env)
-        if node.args:
-            return None
-        local = None if node.path else env.names.get(node.name)
-        if isinstance(local, Argument):
-            return self.target(local.node, local.env)
-        if isinstance(local, Definition):
-            return None if local.parameters else self.target(local.body, local.env)
-        if local is not None or node.name in ("BOOLEAN", "STRING"):
-            return None
-        entity = self.meaning(node, env)[0]
-        match entity:
-            case Substituted():
-                return self.target(entity.expr, env.outside(entity.outer))
-            case Operator(parameters=()) if isinstance(entity.body, Apply):
-                if entity.scope.parameters or entity in env.trail:
-                    return None
-                return self.target(entity.body, _inside(entity, env))
-            case _:
-                return None
-
-    def _variable_of(self, node: Any, env: Place) -> int | None:
-        variables = self.variables_of(node, env)
-        single = not isinstance(node, tree.Tuple) and variables is not None and len(variables) == 1
-        return variables[0] if single and variables is not None else None
-
-    def variables_of(self, node: Any, env: Place) -> list[int] | None:
-        """Returns the variables in a tuple of variables, or in a name of one, else None."""
-        if isinstance(node, tree.Tuple):
-            result: list[int] = []
-            for item in node.items:
-                variables = self.variables_of(item, env)
-                if variables is None:
-                    return None
-                result += variables
-            return result
-        if not isinstance(node, Apply) or node.args:
-            return None
-        local = None if node.path else env.names.get(node.name)
-        if isinstance(local, Argument):
-            return self.variables_of(local.node, local.env)
-        if isinstance(local, Definition):
-            return None if local.parameters else self.variables_of(local.body, local.env)
-        if local is not None or node.name in ("BOOLEAN", "STRING"):
-            return None
-        entity = self.meaning(node, env)[0]
-        match entity:
-            case Variable(index=index):
-                return [index]
-            case Substituted():
-                return self.variables_of(entity.expr, env.outside(entity.outer))
-            case Operator(parameters=()) if isinstance(entity.body, Apply | tree.Tuple):
-                if entity.scope.parameters or entity in env.trail:
-                    return None
-                return self.variables_of(entity.body, _inside(entity, env))
-            case _:
-                return None
 
     def _current(self, index: int) -> Term:
         return Term(self.kinds[index], ir.Variable(core(self.kinds[index]), index))
@@ -542,9 +456,10 @@ class Actions(Tables):
                 steps.append(ir.FieldStep(number))
                 expr = ir.GetField(core(kind), expr, number)
             elif isinstance(kind, Fun):
-                inside, converted = self.key_in(kind, key)
+                bound, inside, converted = self.key_in(kind, key)
                 if inside != TRUE:
                     return None
+                held += bound
                 if not is_simple(converted):
                     slot = self.slot()
                     held.append((slot, converted))
@@ -652,11 +567,6 @@ class Actions(Tables):
             message = f"{key} is outside of the assumed bounds"
             self.sites.append(ir.Site("F911", span, message, leaves=self.bets[key], above=above))
         return self.leaving[key, above]
-
-
-def _inside(operator: Operator, env: Place) -> Place:
-    """Returns the place of the body of a definition without parameters."""
-    return Place(operator.scope, {}, {}, trail=(*env.trail, operator))
 
 
 def structure(kind: Kind) -> Kind:

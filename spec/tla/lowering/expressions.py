@@ -178,7 +178,15 @@ class Expressions(Constants):
             self.written(self.expr(node, env)), SetOf, node.span, "a set is expected here"
         )
         kind = term.kind if isinstance(term.kind, SetOf) else SetOf(NEVER, 0)
-        return self.into(term, kind), kind.element
+        # Intervals and sets of subsets are enumerated without being built.
+        return term.expr or self.into(term, kind), kind.element
+
+    def materialized(self, domain: Expr, element: Kind) -> Expr:
+        """Returns a set that is built, and may be bound. Raises `NotLowered` if it is too large."""
+        if not isinstance(domain, ir.Interval | ir.Subsets | ir.Universe):
+            return domain
+        kind = core(set_of(element, self._most(domain)))
+        return domain if domain.type == kind else ir.Convert(kind, domain)
 
     def enumerated(
         self,
@@ -200,9 +208,9 @@ class Expressions(Constants):
         if len(sets) > 1:
             for number, (bound, name, domain, kind) in enumerate(sets):
                 if number and not is_total(domain):
-                    slot = self.slot()
-                    held.append((slot, domain))
-                    sets[number] = bound, name, ir.Local(domain.type, slot), kind
+                    slot, built = self.slot(), self.materialized(domain, kind)
+                    held.append((slot, built))
+                    sets[number] = bound, name, ir.Local(built.type, slot), kind
         slots: list[tuple[int, Expr]] = []
         inner = env
         for bound, name, domain, kind in sets:
@@ -332,13 +340,7 @@ class Expressions(Constants):
 
     def _let(self, node: Any, env: Place) -> Term:
         inner, held = self.let_place(node, env)
-        term = self.expr(node.body, inner)
-        if not held:
-            return term
-        result = self.own(term)
-        for slot, value in reversed(held):
-            result = ir.Let(result.type, slot, value, result)
-        return Term(self.written(term).kind, result)
+        return self.holding(held, self.expr(node.body, inner))
 
     def let_place(
         self, node: Any, env: Place, eager: bool = True

@@ -24,6 +24,7 @@ from fencepost.spec.tla.inference.kinds import (
     Truth,
     Tup,
     Union,
+    cases,
     components,
     core,
     function,
@@ -43,7 +44,6 @@ from fencepost.spec.tla.lowering.terms import (
     conjunction,
     literal,
     members,
-    repeatable,
 )
 from fencepost.spec.tla.syntax import tree
 from fencepost.spec.tla.values.kinds import Value
@@ -106,6 +106,9 @@ class Functions(Expressions):
             raise NotLowered("a function of several arguments has a domain that changes")
         (bound,) = node.bounds
         domain, keys = self.members(bound.domain, env)
+        if isinstance(domain, ir.Interval) and domain.low == literal(1):
+            return self._sequence_of(domain, node.body, bound, env)
+        domain = self.materialized(domain, keys)
         slot = self.slot()
         key = Term(keys, ir.Local(core(keys), slot))
         element = self.written(self.expr(node.body, env.having({bound.names[0]: key})))
@@ -119,6 +122,18 @@ class Functions(Expressions):
             return ir.BuildMap(core(kind), slot, body)
 
         return Term(kind, self.let(domain, NEVER, build))
+
+    def _sequence_of(self, domain: ir.Interval, body: Any, bound: Any, env: Place) -> Term:
+        """Returns a function on 1..n as the sequence of its values."""
+        assert isinstance(domain.type, types.Set)
+        keys = domain.type.element
+        assert isinstance(keys, types.Int)
+        slot = self.slot()
+        key = Term(Number(keys.low, keys.high), ir.Local(keys, slot))
+        element = self.written(self.expr(body, env.having({bound.names[0]: key})))
+        kind = Seq(element.kind, max(keys.high, 0))
+        inner = self.into(element, element.kind)
+        return Term(kind, ir.Collect(core(kind), slot, domain, None, inner))
 
     def _index(self, node: Any, env: Place) -> Term:
         function_, argument = self.expr(node.function, env), self.expr(node.argument, env)
@@ -198,46 +213,49 @@ class Functions(Expressions):
         return ir.Arithmetic(kind, Operator.SUBTRACT, self.own(term), literal(1))
 
     def _looked_up(self, expr: Expr, kind: Fun | Partial, key: Term, span: Span) -> Term:
-        test, converted = self.key_in(kind, key)
+        held, test, converted = self.key_in(kind, key)
         if test == FALSE:
             return self.failing(span, OUTSIDE)
         if isinstance(kind, Fun):
             value = Term(kind.element, ir.Get(core(kind.element), expr, converted))
-            return self.demand(test, span, OUTSIDE, value)
+            return self.holding(held, self.demand(test, span, OUTSIDE, value))
         option = ir.Get(types.Option(core(kind.element)), expr, converted)
         value = Term(kind.element, ir.Content(core(kind.element), option))
-        return self.demand(conjunction([test, ir.IsSome(option)]), span, OUTSIDE, value)
+        found = self.demand(conjunction([test, ir.IsSome(option)]), span, OUTSIDE, value)
+        return self.holding(held, found)
 
-    def key_in(self, kind: Fun | Partial, key: Term) -> tuple[Expr, Expr]:
-        """Returns whether a key is in the domain of a function, and the key as the core has it. A
-        key of another kind is not in the domain.
+    def key_in(self, kind: Fun | Partial, key: Term) -> tuple[list[tuple[int, Expr]], Expr, Expr]:
+        """Returns values to bind, whether a key is in the domain of a function, and the key as the
+        core has it. A key of another kind is not in the domain.
         """
         keys = kind.keys
         if key.is_constant and isinstance(kind, Fun):
             inside = self.universe.contains(kind.domain, key.value)
-            return (TRUE, self.into(key, keys)) if inside else (FALSE, TRUE)
+            return ([], TRUE, self.into(key, keys)) if inside else ([], FALSE, TRUE)
         if isinstance(keys, Never) or isinstance(key.kind, Never):
-            return FALSE, TRUE
+            return [], FALSE, TRUE
         if isinstance(key.kind, Union):
             fitting = [n for n, part in enumerate(key.kind.cases) if head(part) == head(keys)]
             if not fitting:
-                return FALSE, TRUE
+                return [], FALSE, TRUE
             tag = fitting[0]
             case = key.kind.cases[tag]
             inner = Term(case, ir.Payload(core(case), key.code, tag, 0))
-            test, converted = self.key_in(kind, inner)
-            return conjunction([ir.HasTag(key.code, tag), test]), converted
+            bound, test, converted = self.key_in(kind, inner)
+            return bound, conjunction([ir.HasTag(key.code, tag), test]), converted
         if head(key.kind) != head(keys):
-            return FALSE, TRUE
+            return [], FALSE, TRUE
         source = join(key.kind, keys) if not _same_structure(key.kind, keys) else key.kind
         if not _same_structure(source, keys):
             raise NotLowered("a function is applied to an argument of another structure")
-        own = repeatable(self.into(key, source))
+        held: list[tuple[int, Expr]] = []
+        own = self.repeatable(self.into(key, source), held)
         test = self.within(own, source, keys)
-        converted = repeatable(self.convert(own, source, keys))
+        # A conversion of a key that is not within the bounds has some value, which is not used.
+        converted = self.repeatable(self.convert(own, source, keys), held)
         if isinstance(kind, Fun) and not self._covers(kind, key.kind):
             test = conjunction([test, self.in_domain(converted, kind)])
-        return test, converted
+        return held, test, converted
 
     def _covers(self, kind: Fun, keys: Kind) -> bool:
         """Returns whether the domain of a function includes all values of a kind that are inside
@@ -293,7 +311,9 @@ class Functions(Expressions):
         if isinstance(function_.kind, Never):
             return function_
         if isinstance(function_.kind, Union):
-            raise NotLowered("an EXCEPT is about values of several kinds")
+            return self.shared(
+                function_, lambda whole: self._updated_case(whole, keys, value, span)
+            )
         key, *rest = keys
 
         def new(old: Term) -> Term:
@@ -303,6 +323,18 @@ class Functions(Expressions):
             return self.shared(key, lambda key: self._changed(whole, key, new, span, bool(rest)))
 
         return self.shared(Term(function_.kind, self.own(function_)), changed)
+
+    def _updated_case(
+        self, whole: Term, keys: list[Term], value: Callable[[Term], Term], span: Span
+    ) -> Term:
+        """Returns the update of a value of several kinds; only functions can be updated."""
+        result = self.failing(span, "an EXCEPT is about a value that is not a function")
+        for number, case in reversed([*enumerate(cases(whole.kind))]):
+            if isinstance(case, Rec | Tup | Seq | Fun | Partial):
+                inner = Term(case, ir.Payload(core(case), whole.code, number, 0))
+                updated = self.updated(inner, keys, value, span)
+                result = self.either(ir.HasTag(whole.code, number), updated, result)
+        return result
 
     def _changed(
         self, whole: Term, key: Term, new: Callable[[Term], Term], span: Span, deeper: bool
@@ -314,7 +346,7 @@ class Functions(Expressions):
             case Tup(items):
                 return self._changed_part(whole, [*range(1, len(items) + 1)], key, new, span)
             case Fun() | Partial():
-                test, converted = self.key_in(kind, key)
+                held_keys, test, converted = self.key_in(kind, key)
                 if test == FALSE:
                     return whole
                 option = types.Option(core(kind.element))
@@ -355,7 +387,7 @@ class Functions(Expressions):
                         core(result),
                     ),
                 )
-                return Term(result, code)
+                return self.holding(held_keys, Term(result, code))
             case Seq(element, capacity) if capacity:
                 number = self.only(key, Number, span, "a sequence is updated at this argument")
                 if not isinstance(number.kind, Number):

@@ -9,6 +9,7 @@ from fencepost.spec.core import ir, types
 from fencepost.spec.core.ir import Expr
 from fencepost.spec.core.operators import Operator as Arithmetic
 from fencepost.spec.core.operators import result_range
+from fencepost.spec.text.source import Span
 from fencepost.spec.tla.inference.kinds import (
     Never,
     NotLowered,
@@ -23,6 +24,7 @@ from fencepost.spec.tla.lowering.terms import (
     TRUE,
     Term,
     is_total,
+    literal,
 )
 from fencepost.spec.tla.syntax import tree
 
@@ -52,13 +54,35 @@ class Numbers(Names):
             assert isinstance(kind, Number)
             least = 1 if operator is Arithmetic.REMAINDER else None
             unknown = not right.is_constant or least is not None or right.value == 0
-            if kind.low <= 0 and unknown:
-                raise NotLowered("the divisor may be zero or negative")
+            if kind.low < 0 and unknown:
+                raise NotLowered("the divisor may be negative")
+            if kind.low == 0 and unknown:
+                return self._divided(operator, left, right, node.span)
         ranges = [(t.kind.low, t.kind.high) for t in terms if isinstance(t.kind, Number)]
         low, high = result_range(operator, *ranges)
         kind = Number(low, high)
         expr = ir.Arithmetic(core(kind), operator, self.own(left), self.own(right))
         return Term(kind, expr)
+
+    def _divided(self, operator: Arithmetic, left: Term, right: Term, span: Span) -> Term:
+        """Divides by a number that is zero or positive."""
+        assert isinstance(left.kind, Number)
+        assert isinstance(right.kind, Number)
+        if not right.kind.high:
+            return self.failing(span, "division by zero")
+        divisor = Number(1, right.kind.high)
+        low, high = result_range(
+            operator, (left.kind.low, left.kind.high), (divisor.low, divisor.high)
+        )
+        kind = Number(low, high)
+
+        def divided(over: Term) -> Term:
+            positive = ir.Less(literal(0), over.code)
+            by = ir.Convert(core(divisor), over.code)
+            result = Term(kind, ir.Arithmetic(core(kind), operator, self.own(left), by))
+            return self.demand(positive, span, "division by zero", result)
+
+        return self.shared(Term(right.kind, self.own(right)), divided)
 
     def _minus(self, node: Any, env: Place) -> Term:
         (term,) = self._numbers(node, env)

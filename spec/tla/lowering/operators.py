@@ -99,9 +99,8 @@ class Operators(Sequences):
         )
         if not isinstance(term.kind, SetOf):
             return term
-        if term.kind.capacity > 12:
-            raise NotLowered("the subsets of a large set are enumerated")
-        kind = set_of(term.kind, 1 << term.kind.capacity)
+        # The set may be too large for a value, but not for an enumeration.
+        kind = SetOf(term.kind, 1 << term.kind.capacity)
         return Term(kind, ir.Subsets(types.Set(core(term.kind)), self.own(term)))
 
     def _big_union(self, node: Any, env: Place) -> Term:

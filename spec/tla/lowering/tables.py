@@ -18,6 +18,7 @@ from fencepost.spec.text.problem import Rejected
 from fencepost.spec.text.source import Span
 from fencepost.spec.tla.evaluate.machine import EFFECT, Layout
 from fencepost.spec.tla.evaluate.specification import Specification
+from fencepost.spec.tla.inference.forms import is_complete
 from fencepost.spec.tla.inference.kinds import (
     NEVER,
     Kind,
@@ -159,6 +160,9 @@ class Tables(Operators):
         state[:] = [None] * len(state)
         try:
             for combination in product(*forms):
+                if not all(map(is_complete, combination)):
+                    yield None
+                    continue
                 own = frame.copy()
                 for (slot, _), value in zip(slots, combination, strict=False):
                     own[slot] = value

@@ -121,13 +121,6 @@ def is_simple(expr: Expr) -> bool:
     return isinstance(expr, ir.Local | ir.Variable | ir.Literal)
 
 
-def repeatable(expr: Expr) -> Expr:
-    """Returns an expression that may be used several times. Raises `NotLowered`."""
-    if any(isinstance(node, BINDING) for node in walk(expr)):
-        raise NotLowered("a function is applied to an argument that is converted")
-    return expr
-
-
 def is_total(expr: Expr) -> bool:
     """Returns whether the evaluation of an expression cannot fail."""
     return not any(isinstance(node, ir.Demand | ir.Recursion) for node in walk(expr))
@@ -193,6 +186,25 @@ class Terms:
             # The value is evaluated all the same, since that may fail.
             inner = Term(inner.kind, self.into(inner, inner.kind))
         return Term(inner.kind, ir.Let(inner.code.type, slot, term.expr, inner.code))
+
+    def repeatable(self, expr: Expr, held: list[tuple[int, Expr]]) -> Expr:
+        """Returns an expression that may be used several times. It is bound if it binds slots,
+        since each slot is bound once.
+        """
+        if not any(isinstance(node, BINDING) for node in walk(expr)):
+            return expr
+        slot = self.slot()
+        held.append((slot, expr))
+        return ir.Local(expr.type, slot)
+
+    def holding(self, held: Sequence[tuple[int, Expr]], term: Term) -> Term:
+        """Returns a term with values bound around it."""
+        if not held:
+            return term
+        result = self.own(term)
+        for slot, value in reversed(held):
+            result = ir.Let(result.type, slot, value, result)
+        return Term(self.written(term).kind, result)
 
     # ------------------------------------------------------------ conversion
 
