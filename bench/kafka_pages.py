@@ -237,10 +237,10 @@ def _traces(model: Results) -> Iterator[str]:
 def _steps(titles: Sequence[str]) -> list[str]:
     """Returns the steps of a trace, numbered as in the printed report."""
     titles = ["initial state", *titles]
-    digits = len(str(len(titles)))
+    digits = len(str(len(titles) - 1))
     return [
         line
-        for number, title in enumerate(titles, 1)
+        for number, title in enumerate(titles)
         for line in wrap(
             f"{number:>{digits}}  {title}",
             WIDTH,

@@ -148,7 +148,7 @@ def test_the_pages_of_a_release(results: Results) -> None:
     assert "\n`Upper = false`: B1.2, KAFKA-1234: the upper lock is looked at too\n" in page
     assert (
         "```text\n$ fencepost check models/kafka/door.fence --check unlocked\n"
-        "1  initial state\n2  push\n```\n"
+        "0  initial state\n1  push\n```\n"
     ) in page
 
 

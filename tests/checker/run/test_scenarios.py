@@ -86,14 +86,14 @@ unmet  unreached, NOT as expected{gap}2 distinct, 2 generated, depth 2, N s
       {line} | scenario unmet: Client[a].ask(2); serve(Request(b, _)); expect true
                                              ^^^^^^^^^^^^^^^^^^^^
 
-  1  initial state
+  0  initial state
      net            = []
      net.lost       = 0
      log            = []
      x              = 0
      ticks          = 0
      Client[*].busy = false
-  2  Client[a].ask(k: 2)
+  1  Client[a].ask(k: 2)
      net             [] -> [Request(n: a, k: 2)]
      Client[a].busy  false -> true
 
