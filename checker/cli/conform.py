@@ -33,6 +33,7 @@ from fencepost.checker.cli.terminal import complain, new_page, say, width
 from fencepost.checker.printing.page import Page
 from fencepost.checker.report.conformance import (
     Conformance,
+    Detail,
     conformance_object,
     junit_text,
     sarif_object,
@@ -59,6 +60,7 @@ from fencepost.checker.systems.conform.verdicts import (
 )
 from fencepost.checker.trace import itf
 from fencepost.checker.trace.document import TraceDocument
+from fencepost.checker.trace.steps import write_steps, write_trace
 from fencepost.spec import records
 from fencepost.spec.text.library import SUFFIX, is_file, is_folder
 from fencepost.spec.text.problem import Problem, Rejected
@@ -118,6 +120,13 @@ Exit code: 0 all histories allowed, 15 a history not allowed, 3 inconclusive, 15
     help="Require at least N histories (1).",
 )
 @shared_option("--workers", help="Number of processes (default: one per core).")
+@click.option("-v", "--verbose", is_flag=True, help="List what no run used.")
+@click.option("-q", "--quiet", is_flag=True, help="Show only histories that are not allowed.")
+@click.option(
+    "--trace-style",
+    type=click.Choice(["full", "steps"]),
+    help="Show the whole run of a refused history.",
+)
 @click.option(
     "--trace",
     metavar="FILE",
@@ -149,6 +158,9 @@ def conform(
     ahead: int | None,
     expected: int,
     workers: int | None,
+    verbose: bool,
+    quiet: bool,
+    trace_style: str | None,
     trace: Path | None,
     forms: tuple[tuple[Form, Path | None], ...],
     output: Path | None,
@@ -160,6 +172,11 @@ def conform(
         refuse_exchanged("conform", spec, file, spec_first=True)
         if file.endswith(SUFFIX) and is_file(Path(file)):
             raise Rejected([Problem("F047", None, f"{file} is a spec, not a recording")])
+    if quiet and verbose:
+        message = "--verbose and --quiet contradict each other"
+        raise Rejected([Problem("F021", None, message)])
+    write = {"full": write_trace, "steps": write_steps}.get(trace_style or "")
+    detail = Detail(write, verbose, quiet)
     outputs: Outputs[Form] = outputs_of(forms, output, "text")
     for path in (*(path for _, path in outputs.files), trace):
         if path is not None:
@@ -202,9 +219,9 @@ def conform(
     )
     exit_ = verdict_exit(conformance)
     for form in outputs.printed:
-        say(_made(form, compared, conformance, exit_, new_page()))
+        say(_made(form, compared, conformance, exit_, new_page(), detail))
     for form, path in outputs.files:
-        replace(path, _made(form, compared, conformance, exit_, Page(width())))
+        replace(path, _made(form, compared, conformance, exit_, Page(width()), detail))
     for problem in findings.problems:
         complain(f"{problem}\n")
     if trace is not None:
@@ -244,7 +261,12 @@ def _judging(compared: MappedModel, engine: str | None, events: int) -> Judge:
 
 
 def _made(
-    form: Form, compared: MappedModel, conformance: Conformance, exit_: Exit, page: Page
+    form: Form,
+    compared: MappedModel,
+    conformance: Conformance,
+    exit_: Exit,
+    page: Page,
+    detail: Detail,
 ) -> str:
     """Formats the report. A report as text is written on ``page``."""
     match form:
@@ -255,7 +277,7 @@ def _made(
         case "sarif":
             return json.dumps(sarif_object(compared, conformance, exit_))
         case "text":
-            write_conformance(page, compared, conformance)
+            write_conformance(page, compared, conformance, detail)
             return page.text()
         case _:
             assert_never(form)

@@ -32,6 +32,7 @@ from fencepost.checker.printing.page import Page
 from fencepost.checker.report.assurance import Remark
 from fencepost.checker.report.conformance import (
     Conformance,
+    Detail,
     conformance_object,
     write_conformance,
 )
@@ -48,6 +49,7 @@ from fencepost.checker.systems.drive.requests import Kind, Request, kinds
 from fencepost.checker.systems.drive.system import GuardedSystem, system
 from fencepost.checker.trace import itf
 from fencepost.checker.trace.document import TraceDocument
+from fencepost.checker.trace.steps import write_trace
 from fencepost.spec.core.recording import Recording
 from fencepost.spec.text.problem import Problem, Rejected
 
@@ -184,7 +186,7 @@ def drive(
         text = json.dumps({**conformance_object(compared, conformance, exit_), "answers": counts})
     else:
         page = new_page() if output is None else Page(width())
-        write_conformance(page, compared, conformance)
+        write_conformance(page, compared, conformance, Detail(write_trace))
         rows = [f"{' '.join(kind).rstrip()} {count:,}" for kind, count in answers]
         write_remarks(page, [Remark("answers", ", ".join(rows), listed=True)])
         text = page.text()

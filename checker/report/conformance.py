@@ -6,11 +6,13 @@ The report does not depend on time, nor on how the lines of several sources are 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from textwrap import wrap
 from xml.etree.ElementTree import Element, SubElement
 
 from fencepost.checker.printing.json_values import Json
-from fencepost.checker.printing.page import Page
+from fencepost.checker.printing.page import Page, cut
 from fencepost.checker.report import junit, sarif
 from fencepost.checker.report.assurance import Remark, described, unset_marks
 from fencepost.checker.report.text import write_remarks
@@ -19,10 +21,17 @@ from fencepost.checker.run.words import plural
 from fencepost.checker.systems.conform.findings import Findings
 from fencepost.checker.systems.conform.lines import Key
 from fencepost.checker.systems.conform.mapping import MappedModel
-from fencepost.checker.systems.conform.verdicts import Judgement, Layer, Origin, Verdict, Waiting
+from fencepost.checker.systems.conform.verdicts import (
+    Judgement,
+    Layer,
+    Origin,
+    Reason,
+    Verdict,
+    Waiting,
+)
 from fencepost.checker.trace.document import TraceDocument
 from fencepost.checker.trace.excerpts import place
-from fencepost.checker.trace.steps import write_trace
+from fencepost.checker.trace.steps import WriteTrace, write_steps
 from fencepost.spec.records import dataclass
 from fencepost.spec.text.source import Span
 
@@ -48,8 +57,36 @@ class Conformance:
         return self.findings.totals.verdicts[verdict]
 
 
-def write_conformance(page: Page, mapped: MappedModel, conformance: Conformance) -> None:
-    """Writes the text report on a recording."""
+@dataclass(frozen=True, slots=True)
+class Detail:
+    """How much a text report shows: the runs of refused histories, written by ``trace``, or only
+    their last steps if it is None; and with ``coverage``, everything that no run used.
+    """
+
+    trace: WriteTrace | None = None
+    coverage: bool = False
+    quiet: bool = False
+
+
+BRIEF = Detail()
+COLUMN = 9
+"""Width of the labels of a refusal."""
+LAST_STEPS = 3
+MAX_OTHERS = 4
+MAX_CUTS = 2
+MAX_UNUSED = 3
+"""Maximum number of remarks on coverage that are not summarized."""
+
+
+def write_conformance(
+    page: Page, mapped: MappedModel, conformance: Conformance, detail: Detail = BRIEF
+) -> None:
+    """Writes the text report on a recording. A quiet report omits histories that are allowed."""
+    if (
+        detail.quiet
+        and conformance.count("allowed") == conformance.findings.totals.verdicts.total()
+    ):
+        return
     counts = [(verdict, conformance.count(verdict)) for verdict in STYLES]
     parts = [f"{count:,} {verdict}" for verdict, count in counts if count]
     worst = next(
@@ -69,7 +106,7 @@ def write_conformance(page: Page, mapped: MappedModel, conformance: Conformance)
     whole, listed = conformance.findings.whole, conformance.findings.listed
     for judged in whole:
         page.blank()
-        write_history(page, mapped, judged, conformance.documents[judged.key])
+        write_history(page, mapped, judged, conformance.documents[judged.key], detail)
     if listed:
         page.blank()
     for judged in listed:
@@ -78,8 +115,25 @@ def write_conformance(page: Page, mapped: MappedModel, conformance: Conformance)
     more = totals.verdicts.total() - conformance.count("allowed") - len(whole) - len(listed)
     if more:
         page.line(f"  and {plural_of(more)} more")
+    if detail.quiet:
+        return
     page.blank()
-    write_remarks(page, list(remarks(mapped, conformance)))
+    write_remarks(page, list(_in_brief(list(remarks(mapped, conformance)), detail)))
+
+
+def _in_brief(every: Sequence[Remark], detail: Detail) -> Iterator[Remark]:
+    """Summarizes the remarks on what no run used, if they are many."""
+    unused = [remark for remark in every if remark.topic.startswith("never ")]
+    if detail.coverage or sum(len(remark.text) for remark in unused) <= MAX_UNUSED * 100:
+        yield from every
+        return
+    yield from (remark for remark in every if remark not in unused)
+    topics = Counter(remark.topic for remark in unused)
+    for remark in unused:
+        if remark.listed:
+            topics[remark.topic] = remark.text.count(", ") + 1
+    parts = [f"{count} {topic}" for topic, count in topics.items()]
+    yield Remark("coverage", f"{', '.join(parts)} (-v lists them)", routine=True)
 
 
 def plural_of(count: int) -> str:
@@ -88,27 +142,74 @@ def plural_of(count: int) -> str:
 
 
 def write_history(
-    page: Page, mapped: MappedModel, judged: Judgement, document: TraceDocument
+    page: Page,
+    mapped: MappedModel,
+    judged: Judgement,
+    document: TraceDocument,
+    detail: Detail = BRIEF,
 ) -> None:
-    """Writes the full report on a history that is not allowed."""
+    """Writes the report on a history that is not allowed: at most 20 lines, unless the detail asks
+    for the run.
+    """
     style = STYLES[judged.verdict]
     read = f"{judged.read} of {plural(judged.total, 'event')} can be read"
     page.line("  ", (key_name(judged.key), "title"), "  ", (judged.verdict, style), f"   {read}")
-    for waiting in judged.waiting:
-        page.words(f"    {waiting.source}: ", next_event(waiting), 8)
-    if judged.instead:
-        page.words("    there the model shows instead: ", "; ".join(judged.instead), 8)
-    elif judged.verdict == "not allowed":
-        page.line("    there the model shows nothing else")
-    for cut in judged.cuts:
-        page.words("    cut: ", cut, 8, "warn")
-    ahead = any(waiting.kind == "ahead" for waiting in mapped.recording.inputs)
-    for layer in judged.layers:
-        page.line("    ", (_layer(layer, ahead=ahead), "dim"))
-    if judged.names:
-        page.words("    names: ", ", ".join(f"{n} is {v}" for n, v in judged.names), 8)
+    offending = judged.offending
+    for label, text, lines in _rows(mapped, judged, offending):
+        style = "warn" if label == "cut" else "title" if label == "because" else ""
+        _write_row(page, label, text, lines, style)
+    if detail.trace is None:
+        page.line("    the last steps up to there")
+        write_steps(page, document, 4, LAST_STEPS)
+        return
     page.line("    the run of the model up to there")
-    write_trace(page, document, 4)
+    detail.trace(page, document, 4)
+
+
+def _rows(
+    mapped: MappedModel, judged: Judgement, offending: Waiting | None
+) -> Iterator[tuple[str, str, int]]:
+    """Yields the rows of a refusal: a label, a text, and the maximum number of lines."""
+    if offending is not None:
+        where = "" if offending.line is None else offending.line.where
+        yield "at", ", ".join(part for part in (offending.source, where) if part), 2
+        yield "", next_event(offending), 3
+    labels = ("because", *("or" for _ in judged.reasons))
+    for label, reason in zip(labels, judged.reasons, strict=False):
+        source = judged.waiting[reason.source]
+        yield label, reason.text if source is offending else f"{source.source}: {reason.text}", 2
+    for reason in judged.nearest[: 1 if judged.reasons else 2]:
+        yield "nearest", f"{judged.waiting[reason.source].source}: {reason.text}", 2
+    if judged.instead and not judged.nearest:
+        yield "instead", f"the model shows {'; '.join(judged.instead)}", 2
+    elif not judged.instead and judged.verdict == "not allowed":
+        yield "instead", "the model shows nothing else", 1
+    others = [item for item in judged.waiting if item is not offending]
+    for item in others[:MAX_OTHERS]:
+        yield "also", f"{item.source}: {next_event(item)}", 1
+    if len(others) > MAX_OTHERS:
+        yield "", f"and {plural(len(others) - MAX_OTHERS, 'other source')}", 1
+    for reason_cut in judged.cuts[:MAX_CUTS]:
+        yield "cut", reason_cut, 1
+    if len(judged.cuts) > MAX_CUTS:
+        yield "cut", f"and {len(judged.cuts) - MAX_CUTS} more", 1
+    ahead = any(waiting.kind == "ahead" for waiting in mapped.recording.inputs)
+    for layer in judged.layers[-1:]:
+        yield "", _layer(layer, ahead=ahead), 1
+    if judged.names:
+        yield "names", ", ".join(f"{n} is {v}" for n, v in judged.names), 2
+
+
+def _write_row(page: Page, label: str, text: str, lines: int, style: str) -> None:
+    """Writes a text after its label, on at most ``lines`` lines."""
+    lead = f"    {label:<{COLUMN}} "
+    hang = 4 + COLUMN + 1
+    room = page.width - hang
+    rows = wrap(" ".join(text.split()), room) or [""]
+    if len(rows) > lines:
+        rows = [*rows[: lines - 1], cut(" ".join(rows[lines - 1 :]), room)]
+    for number, row in enumerate(rows):
+        page.line((" " * hang if number else lead, "dim"), (row, style))
 
 
 def _layer(layer: Layer, *, ahead: bool) -> str:
@@ -224,9 +325,13 @@ def _history(judged: Judgement, document: TraceDocument | None) -> Json:
                 "read": item.read,
                 "events": item.total,
                 "event": None if item.line is None else item.line.text,
+                "file": None if item.line is None else item.line.file or None,
+                "line": None if item.line is None else item.line.number or None,
             }
             for item in judged.waiting
         ],
+        "reasons": _reasons(judged, judged.reasons),
+        "nearest": _reasons(judged, judged.nearest),
         "instead": list(judged.instead),
         "cuts": list(judged.cuts),
         "layers": [
@@ -237,6 +342,10 @@ def _history(judged: Judgement, document: TraceDocument | None) -> Json:
         "tolerated": judged.tolerated,
         "trace": None if document is None else trace_json(document),
     }
+
+
+def _reasons(judged: Judgement, reasons: Sequence[Reason]) -> Json:
+    return [{"source": judged.waiting[r.source].source, "text": r.text} for r in reasons]
 
 
 # ---------------------------------------------------------------- formats of build services
@@ -253,10 +362,12 @@ def sentence(judged: Judgement) -> str:
     """Summarizes a history that is not allowed."""
     if judged.verdict == "unread":
         return f"{key_name(judged.key)}: {RULES['unread']}"
+    reasons = [reason.text for reason in judged.reasons[:1]]
     waiting = (
         f"{source_state.source}: {next_event(source_state)}" for source_state in judged.waiting
     )
-    parts = [f"{judged.read} of {judged.total} events can be read", *waiting, *judged.cuts]
+    read = f"{judged.read} of {judged.total} events can be read"
+    parts = [*reasons, read, *waiting, *judged.cuts]
     return f"{key_name(judged.key)} is {_word(judged)}: {'; '.join(parts)}"
 
 

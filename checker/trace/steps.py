@@ -154,13 +154,18 @@ class WriteTrace(Protocol):
     def __call__(self, page: Page, document: TraceDocument, indent: int = 2) -> None: ...
 
 
-def write_steps(page: Page, document: TraceDocument, indent: int = 2) -> None:
-    """Writes one line per step, with the action and as many changes as fit."""
+def write_steps(
+    page: Page, document: TraceDocument, indent: int = 2, last: int | None = None
+) -> None:
+    """Writes one line per step, with the action and as many changes as fit. Only the ``last`` steps
+    are written, if that is given.
+    """
     digits = len(str(len(document.steps) - 1))
     room = page.width - indent - digits - 2
-    longest = max((cells(step.title) for step in document.steps), default=0)
+    first = 0 if last is None else max(0, len(document.steps) - last)
+    longest = max((cells(step.title) for step in document.steps[first:]), default=0)
     column = min(longest, room * 2 // 5)
-    for number, step in enumerate(document.steps):
+    for number, step in enumerate(document.steps[first:], start=first):
         lead = f"{'':{indent}}{number:>{digits}}  "
         title = padded(cut(step.title, column), column)
         changes_text, style = _in_short(document, number)

@@ -173,6 +173,27 @@ class Toleration:
 
 
 @dataclass(frozen=True, slots=True)
+class ExplainedValue:
+    """A value in an explanation. Binding number ``bind`` names it, or its parts, if it is not
+    None.
+    """
+
+    value: ir.Expr
+    bind: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """Why an event may not come next, if ``condition`` holds. Slots are as in `Input`."""
+
+    event: int
+    fields: tuple[int, ...]
+    condition: ir.Expr | None
+    parts: tuple[str | ExplainedValue, ...]
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
 class DroppedMessages:
     """Messages with these tags do not remain in the channel, which is state variable
     ``variable``.
@@ -204,6 +225,7 @@ class Recording:
     shows: tuple[Shows, ...]
     inputs: tuple[Input, ...]
     tolerated: tuple[Toleration, ...]
+    explained: tuple[Explanation, ...]
     drops: tuple[DroppedMessages, ...]
     hidden: frozenset[int]
     under_way: int | None

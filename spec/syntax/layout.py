@@ -81,7 +81,7 @@ class Chunk:
 _STARTERS = (
     "const type enum record union channel var ghost role action def procedure invariant lemma"
     " reachable refinement check import from assume param symmetric property step fair strongly"
-    " environment event shows input ahead answers drop hidden tolerate"
+    " environment event shows input ahead answers drop hidden tolerate explain"
     " require assert let pick send case elif"
 ).replace(" ", "|")
 _OPERATORS = "and|or|not|implies|iff|in|is|if|then|else|for|with|where"

@@ -1039,6 +1039,23 @@ class TolerateDecl(Node):
 
 
 @dataclass(frozen=True, slots=True)
+class ExplainedValue(Node):
+    """``e as b`` in an explanation, a value that is shown with the names of the binding ``b``."""
+
+    value: Expr
+    binding: Name | None
+
+
+@dataclass(frozen=True, slots=True)
+class ExplainDecl(Node):
+    """``explain e when c: "text", x``. Why such an event may not come next."""
+
+    event: Name
+    condition: Expr | None
+    parts: tuple[str | ExplainedValue, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class UnderWayDecl(Node):
     """``at most 1 under way``."""
 
@@ -1047,7 +1064,7 @@ class UnderWayDecl(Node):
 
 RecordingPart: TypeAlias = (
     RecordingDecl | EventDecl | ShowsDecl | InputDecl | DropDecl | HiddenDecl | TolerateDecl
-    | UnderWayDecl
+    | ExplainDecl | UnderWayDecl
 )  # fmt: skip
 """The declarations that map recordings to a model."""
 

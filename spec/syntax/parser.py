@@ -199,7 +199,7 @@ missing.
 """
 _NAMELESS = word_set(
     "assume initially terminal constraint recording check scenario shows ahead answers drop hidden"
-    " tolerate at"
+    " tolerate explain at"
 )
 """First words of declarations that declare no name which other declarations use."""
 

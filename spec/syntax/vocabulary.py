@@ -154,6 +154,7 @@ FORMS = {
     "drop": "drop A, B from c",
     "hidden": "hidden R.a, S",
     "tolerate": "tolerate e when c",
+    "explain": 'explain e when c: "why", x as b',
     "at": "at most 1 under way",
     "check": "check c: or check c slow:",
     "scenario": "scenario s: a; R[i].b(x, ...); ...; expect e",
@@ -181,7 +182,7 @@ PLACES = (
         word_set(
             "import from const param assume type symmetric enum record union channel initially role"
             " refinement check scenario recording event shows input ahead answers drop hidden"
-            " tolerate at"
+            " tolerate explain at"
         ),
         _TOP,
     )

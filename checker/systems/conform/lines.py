@@ -57,6 +57,8 @@ class Line:
 
     ``beyond`` lists the fields with values outside their types, with reasons; an event with such
     fields fits no step. If the event violates an order, ``misplaced`` is a text that says how.
+    ``file`` and ``number`` locate the line; ``file`` is empty if that is unknown. ``orders`` has
+    the values of the fields that order lines.
     """
 
     event: int
@@ -65,6 +67,15 @@ class Line:
     said: tuple[Json, ...]
     beyond: tuple[str, ...] = ()
     misplaced: str = ""
+    file: str = ""
+    number: int = 0
+    orders: tuple[tuple[Standing, int], ...] = ()
+
+    @property
+    def where(self) -> str:
+        """The file and the line, and the values of the fields that order lines."""
+        orders = [f"{standing.name} {value}" for standing, value in self.orders]
+        return ", ".join([f"{self.file}:{self.number}", *orders]) if self.file else ""
 
     @property
     def text(self) -> str:
@@ -277,7 +288,7 @@ TOO_EARLY = "the compressed file ends too early; the part before is judged"
 def _of_file(
     recording: Recording, path: Path, problems: list[Problem]
 ) -> Iterator[tuple[int, LocatedEvent]]:
-    reader = Reader(recording)
+    reader = Reader(recording, str(path))
     wrong = 0
 
     def report(place: str, why: str) -> None:
@@ -295,7 +306,7 @@ def _of_file(
                 if data is None:
                     report(f"{path}:{number}", TOO_LONG)
                     continue
-                event, why = reader.located(data)
+                event, why = reader.located(data, number)
                 if why:
                     report(f"{path}:{number}", why)
                 if event is not None:
@@ -333,8 +344,9 @@ def _lines(file: IO[bytes]) -> Iterator[bytes | None]:
 class Reader:
     """Reads lines according to the declaration of a recording."""
 
-    def __init__(self, recording: Recording) -> None:
+    def __init__(self, recording: Recording, file: str = "") -> None:
         self.recording = recording
+        self._file = file
         self._known: list[dict[str, int]] = [
             {event.said: n for n, event in enumerate(recording.events) if number in event.sources}
             for number in range(len(recording.sources))
@@ -350,8 +362,10 @@ class Reader:
         self._sources: dict[str, int | None] = {}
         self._shared: dict[Standing, Standing] = {}
 
-    def located(self, data: bytes) -> tuple[LocatedEvent | None, str]:
-        """Returns the event of a line and the reason why it cannot be read, or an empty string."""
+    def located(self, data: bytes, number: int = 0) -> tuple[LocatedEvent | None, str]:
+        """Returns the event of a line and the reason why it cannot be read, or an empty string.
+        ``number`` is the number of the line in its file.
+        """
         try:
             record = _parsed(data)
         except Unread as why:
@@ -360,7 +374,8 @@ class Reader:
         by: tuple[Key, ...] = ()
         try:
             key, by = self._belongs(record)
-            return LocatedEvent(key, by, *self.event(record), self._standings(record)), ""
+            standings = self._standings(record)
+            return LocatedEvent(key, by, *self.event(record, number, standings), standings), ""
         except Unread as why:
             has_history = key is not None or any(value is not None for value in by)
             lost = LocatedEvent(key, by, (0, ""), None) if has_history or self._single else None
@@ -378,12 +393,17 @@ class Reader:
         """
         return LocatedEvent(None, (), source, self._made(event, values, None), standings)
 
-    def event(self, record: dict[str, Json]) -> tuple[tuple[int, str], Line]:
-        """Returns the source and the event of one line. Raises `Unread`."""
+    def event(
+        self,
+        record: dict[str, Json],
+        number: int = 0,
+        standings: tuple[tuple[Standing, int], ...] = (),
+    ) -> tuple[tuple[int, str], Line]:
+        """Returns the source and the event of line ``number``. Raises `Unread`."""
         source = self._source(record)
-        number = self._event(record, source[0])
-        values = tuple([record.get(name) for name in self._headings[number].fields])
-        return source, self._made(number, values, record)
+        event = self._event(record, source[0])
+        values = tuple([record.get(name) for name in self._headings[event].fields])
+        return source, self._made(event, values, record, number, standings)
 
     @property
     def _single(self) -> bool:
@@ -438,20 +458,30 @@ class Reader:
             raise Unread(f"{quoted(name)} is not a source of the recording{hint}")
         return number, name
 
-    def _made(self, number: int, values: tuple[Json, ...], record: dict[str, Json] | None) -> Line:
+    def _made(
+        self,
+        event: int,
+        values: tuple[Json, ...],
+        record: dict[str, Json] | None,
+        number: int = 0,
+        standings: tuple[tuple[Standing, int], ...] = (),
+    ) -> Line:
         """Builds an event from the raw values of its fields, and from the whole record if that is
         available.
         """
-        heading, beyond = self._headings[number], list[str]()
+        heading, beyond = self._headings[event], list[str]()
         fields: list[Read] = []
-        for reader, value in zip(self._fields[number], values, strict=True):
+        for reader, value in zip(self._fields[event], values, strict=True):
             value_read = reader.known(value)
             if value_read is None:
                 if record is None:
                     record = dict(zip(heading.fields, values, strict=True))
                 value_read = reader.read(record, beyond)
             fields.append(value_read)
-        return Line(number, tuple(fields), heading, values, tuple(beyond))
+        file = self._file
+        return Line(
+            event, tuple(fields), heading, values, tuple(beyond), "", file, number, standings
+        )
 
     def _event(self, record: dict[str, Json], source: int) -> int:
         events_of_source, field_ = self._known[source], self.recording.event_field

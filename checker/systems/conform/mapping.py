@@ -131,6 +131,13 @@ class MappedModel:
             for declared in recording.inputs
         ]
         self._under_way = _Rule(domain, combined.under_way)
+        self._explained = [
+            (
+                None if e.condition is None else _Rule(domain, e.condition, e.fields),
+                [None if isinstance(p, str) else _Rule(domain, p.value, e.fields) for p in e.parts],
+            )
+            for e in recording.explained
+        ]
         events = range(len(recording.events))
         self._inputs = [_of_event(recording.inputs, event) for event in events]
         self._tolerated = [_of_event(recording.tolerated, event) for event in events]
@@ -334,6 +341,20 @@ class MappedModel:
             for message in content
             if (message[0] if isinstance(message, tuple) else message) in declared.tags
         ]
+
+    def explained(
+        self, number: int, state: State, values: tuple[Value, ...]
+    ) -> list[Value | None] | None:
+        """Returns the values of the parts of an explanation, or None if its condition is false or
+        undefined. Parts that are texts have no value.
+        """
+        condition, parts = self._explained[number]
+        try:
+            if condition is not None and not condition.value(state, values):
+                return None
+            return [None if part is None else part.value(state, values) for part in parts]
+        except EvaluationError:
+            return None
 
     def under_way(self, state: State) -> int:
         """Returns the number of messages that are under way in a state."""

@@ -9,9 +9,9 @@ therefore depends only on the history.
 
 from __future__ import annotations
 
-import json
 from collections import Counter, deque
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import Any, NamedTuple, TypeAlias
 
 from fencepost.checker.systems.conform.binding import Bound
@@ -19,16 +19,17 @@ from fencepost.checker.systems.conform.cuts import too_few_ahead, too_many_state
 from fencepost.checker.systems.conform.lines import History
 from fencepost.checker.systems.conform.mapping import Entry, MappedModel, ShownEvent
 from fencepost.checker.systems.conform.places import Head, Position, Positions
+from fencepost.checker.systems.conform.reasons import nearest, reasons, told_event
 from fencepost.checker.systems.conform.verdicts import (
     Effort,
     Judgement,
     Layer,
     Origin,
+    Reason,
     Verdict,
     Waiting,
     unread,
 )
-from fencepost.spec.core.recording import NameShape
 from fencepost.spec.core.spelling import show
 from fencepost.spec.core.types import State
 from fencepost.spec.records import dataclass
@@ -341,6 +342,7 @@ class Search:
                 places.sources, places.lines, position.cursors, places.ends, strict=True
             )
         )
+        reason, near = ((), ()) if verdict == "allowed" else self._reasons(position)
         return Judgement(
             key=self.history.key,
             verdict=verdict,
@@ -349,6 +351,8 @@ class Search:
             way=tuple(way),
             waiting=waiting,
             instead=() if verdict == "allowed" else tuple(self._instead(position)),
+            reasons=reason,
+            nearest=near,
             cuts=() if verdict == "allowed" else tuple(sorted(cut.what for cut in self.cuts)),
             layers=tuple(layers),
             names=tuple(self._settled(position.bound)),
@@ -364,15 +368,13 @@ class Search:
         any visited state at that position.
         """
         texts: set[str] = set()
-        events: set[tuple[ShownEvent, Bound]] = set()
-        there = (node for node in self.reached if node[1].cursors == end.cursors)
-        for _, (kept, position, _, _) in zip(range(MAX_EXAMINED), there, strict=False):
+        for kept, position, _, _ in self._there(end):
             if position.waits >= 0:
                 waits = position.waits // self.sources
                 texts.update(self.mapped.answers(waits, self._state(kept)))
-            for shown in self._shown(kept):
-                events.update([(shown_event, position.bound) for shown_event in shown])
-        texts.update([self._told(*shown_event) for shown_event in events])
+        events, names = self.recording.events, self.places.names
+        for shown, bound in self._events(end):
+            texts.add(told_event(events[shown.event], shown.values, names, bound))
         yield from sorted(texts)[:MAX_ALTERNATIVES]
         if len(texts) > MAX_ALTERNATIVES:
             yield f"{len(texts) - MAX_ALTERNATIVES} more"
@@ -381,16 +383,25 @@ class Search:
         """Returns the events that the steps from a state show."""
         return (move.shown for move in self.mapped.expansion(kept).moves)
 
-    def _told(self, shown: ShownEvent, bound: Bound) -> str:
-        event = self.recording.events[shown.event]
-        parts: list[str] = []
-        for declared, value in zip(event.fields, shown.values, strict=True):
-            name = None
-            if isinstance(declared.shape, NameShape):
-                name = self.places.names.shown(declared.shape.bind, value, bound)
-            written = show(value, declared.type) if name is None else json.dumps(name)
-            parts.append(f"{declared.name}: {written}")
-        return f"{event.said}({', '.join(parts)})"
+    def _there(self, end: Position) -> Iterator[Node]:
+        """Yields visited product states that have read the same events as ``end``."""
+        there = (node for node in self.reached if node[1].cursors == end.cursors)
+        return islice(there, MAX_EXAMINED)
+
+    def _events(self, end: Position) -> set[tuple[ShownEvent, Bound]]:
+        """Returns the events that the model shows in such states, with the bindings."""
+        return {
+            (event, position.bound)
+            for kept, position, _, _ in self._there(end)
+            for shown in self._shown(kept)
+            for event in shown
+        }
+
+    def _reasons(self, end: Position) -> tuple[tuple[Reason, ...], tuple[Reason, ...]]:
+        states = [self._state(kept) for kept, _, _, _ in self._there(end)]
+        given = reasons(self.mapped, self.places, end, states)
+        events = sorted(self._events(end), key=str)
+        return tuple(given), tuple(nearest(self.mapped, self.places, end, events))
 
     def _settled(self, bound: Bound) -> Iterator[tuple[str, str]]:
         for declared, names, values_of in zip(

@@ -52,6 +52,13 @@ class Origin(NamedTuple):
     marks: tuple[int, ...] = ()
 
 
+class Reason(NamedTuple):
+    """Why the next event of a source, given by its number, cannot come there."""
+
+    source: int
+    text: str
+
+
 @dataclass(frozen=True, slots=True)
 class Waiting:
     """The next event of a source. ``line`` is None if all ``total`` events have been read or the
@@ -81,9 +88,10 @@ class Judgement:
 
     ``way`` is a run for the longest prefix that can be read, as a sequence of states with their
     origins. ``waiting`` contains the next events at the end of this run, and ``instead`` the events
-    or answers of the model at that point. ``cuts`` contains the reasons why paths ended. ``taken``,
-    ``used``, ``seen`` and ``marked`` contain the numbers of the actions, inputs, kinds of events
-    and coverage marks that occur in the run.
+    or answers of the model at that point. ``reasons`` are the explanations of the mapping, and
+    ``nearest`` the smallest differences from the events of the model. ``cuts`` contains the reasons
+    why paths ended. ``taken``, ``used``, ``seen`` and ``marked`` contain the numbers of the
+    actions, inputs, kinds of events and coverage marks that occur in the run.
     """
 
     key: Key
@@ -93,6 +101,8 @@ class Judgement:
     way: tuple[tuple[State, Origin], ...] = ()
     waiting: tuple[Waiting, ...] = ()
     instead: tuple[str, ...] = ()
+    reasons: tuple[Reason, ...] = ()
+    nearest: tuple[Reason, ...] = ()
     cuts: tuple[str, ...] = ()
     layers: tuple[Layer, ...] = ()
     names: tuple[tuple[str, str], ...] = ()
@@ -101,6 +111,13 @@ class Judgement:
     used: frozenset[int] = frozenset()
     seen: frozenset[int] = frozenset()
     marked: frozenset[int] = frozenset()
+
+    @property
+    def offending(self) -> Waiting | None:
+        """The event that most likely prevents a longer run, or None if there is none."""
+        for reason in (*self.reasons, *self.nearest):
+            return self.waiting[reason.source]
+        return next((item for item in self.waiting if item.line is not None), None)
 
     @property
     def states(self) -> int:

@@ -9,7 +9,17 @@ from dataclasses import dataclass, field
 from typing import assert_never
 
 from fencepost.spec.core import ir
-from fencepost.spec.core.recording import Answer, DroppedMessages, Event, Input, Shows, Toleration
+from fencepost.spec.core.recording import (
+    Answer,
+    Binding,
+    DroppedMessages,
+    Event,
+    ExplainedValue,
+    Explanation,
+    Input,
+    Shows,
+    Toleration,
+)
 from fencepost.spec.core.types import Seq, Union
 from fencepost.spec.elaborate.actions.statements import blocked, suite
 from fencepost.spec.elaborate.base.context import Context, Position, role_locals
@@ -45,9 +55,11 @@ class Rules:
     context: Context
     events: Mapping[str, Event]
     actions: Sequence[ir.Action]
+    bindings: Sequence[Binding]
     shows: list[Shows] = field(default_factory=list[Shows])
     inputs: list[Input] = field(default_factory=list[Input])
     tolerated: list[Toleration] = field(default_factory=list[Toleration])
+    explained: list[Explanation] = field(default_factory=list[Explanation])
     drops: list[DroppedMessages] = field(default_factory=list[DroppedMessages])
     hidden: list[int] = field(default_factory=list[int])
     under_way: int | None = None
@@ -61,6 +73,8 @@ class Rules:
                 self._input(node)
             case syntax.TolerateDecl():
                 self._tolerate(node)
+            case syntax.ExplainDecl():
+                self._explain(node)
             case syntax.DropDecl():
                 self._drop(node)
             case syntax.HiddenDecl(names=names):
@@ -274,6 +288,37 @@ class Rules:
         if node.condition is None or condition is not None:
             expr = None if condition is None else condition.expr
             self.tolerated.append(Toleration(numbered_event[0], slots, expr, node.span))
+
+    def _explain(self, node: syntax.ExplainDecl) -> None:
+        numbered_event = self._event(node.event)
+        if numbered_event is None:
+            return
+        context, slots = self._fields(self.context, numbered_event[1])
+        condition = None if node.condition is None else truth(context, node.condition)
+        parts: list[str | ExplainedValue] = []
+        for part in node.parts:
+            shown = part if isinstance(part, str) else self._explained_value(context, part)
+            if shown is not None:
+                parts.append(shown)
+        if len(parts) == len(node.parts) and (node.condition is None or condition is not None):
+            expr = None if condition is None else condition.expr
+            event = numbered_event[0]
+            self.explained.append(Explanation(event, slots, expr, tuple(parts), node.span))
+
+    def _explained_value(
+        self, context: Context, node: syntax.ExplainedValue
+    ) -> ExplainedValue | None:
+        operand = context.expression(node.value)
+        names = [binding.name for binding in self.bindings]
+        if operand is None:
+            return None
+        if node.binding is None:
+            return ExplainedValue(operand.expr, None)
+        if node.binding.text not in names:
+            hint = suggestion_or_all(node.binding.text, names, "there is")
+            message = f'the recording binds no names as "{node.binding.text}"{hint}'
+            return context.report("F842", node.binding.span, message)
+        return ExplainedValue(operand.expr, names.index(node.binding.text))
 
     def _drop(self, node: syntax.DropDecl) -> None:
         entity = denoted(self.context, node.channel)

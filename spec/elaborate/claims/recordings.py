@@ -56,7 +56,7 @@ agree, and they are small enough for rules to add and subtract.
 """
 _PARTS = (
     syntax.RecordingDecl, syntax.EventDecl, syntax.ShowsDecl, syntax.InputDecl, syntax.DropDecl,
-    syntax.HiddenDecl, syntax.TolerateDecl, syntax.UnderWayDecl,
+    syntax.HiddenDecl, syntax.TolerateDecl, syntax.ExplainDecl, syntax.UnderWayDecl,
 )  # fmt: skip
 
 
@@ -98,7 +98,8 @@ def recording(
             declared.event(part.name, part.head)
         elif isinstance(part, syntax.InputDecl) and part.head is not None:
             declared.event(part.event, part.head)
-    rules = Rules(Context(inner, root, Position("property")), declared.events, actions)
+    context = Context(inner, root, Position("property"))
+    rules = Rules(context, declared.events, actions, declared.bindings)
     for part in parts:
         rules.part(part)
     # A message that a rule receives counts as received, so no action needs to receive it.
@@ -116,6 +117,7 @@ def recording(
         shows=tuple(rules.shows),
         inputs=tuple(rules.inputs),
         tolerated=tuple(rules.tolerated),
+        explained=tuple(rules.explained),
         drops=tuple(rules.drops),
         hidden=frozenset(rules.hidden),
         under_way=rules.under_way,
