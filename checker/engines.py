@@ -98,7 +98,7 @@ ENGINES: Mapping[str, Entry] = {
     ),
     "evaluator": Entry(
         "fencepost.checker.evaluator.search",
-        (_SEARCH - {"--cross-check"}) | _PROCESS | {"--config", "--allow-read"},
+        (_SEARCH - {"--cross-check"}) | _PROCESS | _MORE | {"--config", "--allow-read"},
         always_there=True,
         for_modules=True,
     ),

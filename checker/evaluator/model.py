@@ -93,6 +93,8 @@ class TlaModel(Model):
     conditions: tuple[Condition | None, ...] = ()
     fair: tuple[Fair, ...] = ()
     """The conditions of the fairness constraints."""
+    avoided: tuple[frozenset[int], ...] = ()
+    """Sets of actions. No run takes every action of one of them."""
 
     @property
     def is_opaque(self) -> bool:
@@ -146,6 +148,12 @@ class TlaModel(Model):
             ),
         )
 
+    def avoiding(self, sets: Sequence[frozenset[int]]) -> TlaModel:
+        """Returns a model that has the runs of this one that do not take every action of any of the
+        sets.
+        """
+        return replace(self, avoided=tuple(sets))
+
     def is_of_steps(self, number: int) -> bool:
         """Returns whether a property is a condition on steps inside a formula."""
         atoms = self.specification.temporal.atoms
@@ -185,17 +193,17 @@ class TlaModel(Model):
 
         return holds
 
-    def value_text(self, text: str) -> Callable[[State], str | None]:
-        """Returns a function that evaluates an expression to text, or to None if it has no value.
-        Raises `Rejected` if the text is not an expression.
+    def value_text(self, text: str) -> Callable[[State], str]:
+        """Returns a function that evaluates an expression to text, which gives the reason if it has
+        no value. Raises `Rejected` if the text is not an expression.
         """
         expression = self.specification.parsed(text, condition=False)
 
-        def value(state: State) -> str | None:
+        def value(state: State) -> str:
             try:
                 value = self.specification.value(expression, self.values(state))
-            except NoValue:
-                return None
+            except NoValue as error:
+                return f"it has no value here: {error}"
             shown: str = self.specification.universe.show(value)
             return shown
 

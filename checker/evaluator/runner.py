@@ -34,6 +34,8 @@ class TlaRunner(Runner):
         self.refused = {}
         self.weight = 1
         self.has_levels = model.has_levels
+        self._avoided = [sum(1 << action for action in actions) for actions in model.avoided]
+        """The sets of actions to avoid, as bit sets. A state has one of the taken actions then."""
         self.level_of: Callable[[State], int] = lambda state: 1
         """Returns the level of a state of a trace, for TLCGet."""
         self.level: int | None = None
@@ -88,8 +90,15 @@ class TlaRunner(Runner):
         number: Callable[[Value], int] = self.tla.table.number
         machine = self.specification.machine
         level = (0 if state is None else cast("int", state[-1]) + 1,) if self.has_levels else ()
+        count = len(self.tla.variables)
         for action, frame, values in steps:
-            after = (*map(number, values), *level)
+            after: State = (*map(number, values), *level)
+            if self._avoided:
+                before_step = 0 if state is None else cast("int", state[count])
+                taken = before_step | (1 << action if action >= 0 else 0)
+                if state is not None and any(taken & s == s for s in self._avoided):
+                    continue
+                after = (*after[:count], taken, *level)
             if before is None:
                 yield Successor(None, (), after, None)
                 continue

@@ -309,7 +309,9 @@ class Identity:
         if self.view is None:
             return least
         value = self.model.specification.value(self.view, self.model.values(least))
-        return (self.model.table.number(value),)
+        count = len(self.model.variables)
+        taken = least[count : count + bool(self.model.avoided)]
+        return (self.model.table.number(value), *taken)
 
     def _image(self, state: State, permutation: Permutation, numbers: dict[int, int]) -> State:
         table: ValueTable = self.model.table

@@ -1,13 +1,15 @@
 """Finds further counterexamples of a violated property that differ in their causes, shortest first.
 
-The cause of a counterexample is the set of actions of the steps that the violation needs. The next
-counterexample is a shortest one among the runs that do not take every action of an earlier cause.
+The cause of a counterexample is the set of actions of the steps that the violation needs; in a TLA+
+module, these are all steps. The next counterexample is a shortest one among the runs that do not
+take every action of an earlier cause.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 from fencepost.checker.outcome import Counterexample, Fact, Finding, Outcome
 from fencepost.checker.request import Engine, Progress, Request
@@ -74,10 +76,12 @@ def _next(
     def progress(progress: Progress) -> None:
         request.progress(replace(progress, remark=f"counterexample {number}"))
 
+    model: Any = request.model
+    found = [counterexample.cause for counterexample in several]
     # An evaluation error or a failed assertion in another step is a problem of its own.
     return replace(
         request,
-        model=avoiding(request.model, [counterexample.cause for counterexample in several]),
+        model=model.avoiding(found) if model.is_opaque else avoiding(model, found),
         properties=frozenset({first.property}),
         deadlock=False,
         limits=limits,
