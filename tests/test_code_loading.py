@@ -44,6 +44,7 @@ REASONS = {
     ),
     ("checker/engines.py", "import_module"): OWN,
     ("checker/evaluator/program.py", "import_module"): OWN,
+    ("checker/tools/replay.py", "import_module"): OWN,
     ("checker/cli/start.py", "import_module"): OWN,
     ("checker/pytest_plugin.py", "import_module"): OWN,
     ("checker/cli/options.py", "import_module"): OWN,

@@ -13,6 +13,8 @@ import click
 from fencepost.checker.cli.atomic_files import check_writable, replace
 from fencepost.checker.cli.models import check_named, concrete, loaded
 from fencepost.checker.cli.options import (
+    ALLOW_READ,
+    CONFIGS,
     CONSTANTS,
     FILE,
     PATHS,
@@ -42,7 +44,7 @@ from fencepost.spec.core.ir import Model
 from fencepost.spec.core.open_ranges import NO_RANGES
 from fencepost.spec.elaborate.claims.program import build
 from fencepost.spec.text import inputs
-from fencepost.spec.text.library import SUFFIX, absence
+from fencepost.spec.text.library import MODULE_SUFFIX, SUFFIX, absence
 from fencepost.spec.text.problem import Problem, Rejected, listing, suggestion
 
 MAX_NAMED = 6
@@ -99,12 +101,16 @@ Exit code: 0 the trace fits the spec, 4 it does not.""",
 @one_check()
 @CONSTANTS
 @PATHS
+@CONFIGS
+@ALLOW_READ
 def replay_command(
     file: Path,
     spec: Path,
     name: str | None,
     constants: tuple[tuple[str, str], ...],
     search: tuple[Path, ...],
+    configs: tuple[Path, ...],
+    readable: tuple[Path, ...],
 ) -> int:
     """Replay the steps of FILE on the current SPEC. If a step is not possible, report it and the
     guard that is false. The constants are those of the check in the trace unless --check or --const
@@ -112,15 +118,15 @@ def replay_command(
     refuse_exchanged("trace replay", spec, file, spec_first=False)
     data = content(file)
     document = itf.read(data, str(file))
-    program = loaded(spec, search)
+    program = loaded(spec, search, configs)
     names = [check.name for check in program.runs if check.name]
     lost = name is None and document.check != "" and document.check not in names
     check = check_named(program, name or (None if lost else document.check or None))
-    overrides = {
-        **_symbolic(build(program, check, dict(constants), ranges=NO_RANGES), document),
-        **dict(constants),
-    }
-    model = concrete(program, check, overrides)
+    overrides = dict(constants)
+    if spec.suffix != MODULE_SUFFIX:
+        whole = build(program, check, overrides, ranges=NO_RANGES)
+        overrides = {**_symbolic(whole, document), **overrides}
+    model = concrete(program, check, overrides, readable)
     done = replay(model, document.steps, document.property_name, document.loop)
     page = new_page()
     shown = f"{spec}, {check.name}" if check is not None else str(spec)
@@ -222,6 +228,9 @@ def _made(document: TraceDocument, name: str, form: Form, shown: bool) -> str:
         case "itf":
             return itf.dumps(document)
         case "scenario":
+            if document.source.endswith(MODULE_SUFFIX):
+                message = f"{name} is a trace of a TLA+ module, which has no scenarios"
+                raise Rejected([Problem("F052", None, message)])
             return scenario(document, name)
         case "json":
             return written(trace_json(document), 1)
@@ -235,7 +244,7 @@ def _made(document: TraceDocument, name: str, form: Form, shown: bool) -> str:
 
 def content(file: Path) -> bytes:
     """Reads a trace file. Raises `Rejected` if it cannot be read or is too large."""
-    if file.suffix == SUFFIX and os.path.exists(file):
+    if file.suffix in (SUFFIX, MODULE_SUFFIX) and os.path.exists(file):
         raise Rejected([Problem("F028", None, f"{file} is a spec, not a saved trace")])
     try:
         return inputs.content(file, inputs.Kind.TRACE)

@@ -23,10 +23,16 @@ from fencepost.checker.search.deciding import Decision
 from fencepost.checker.search.explain import trace_from
 from fencepost.checker.search.levels import LevelSearch
 from fencepost.checker.temporal.decide import SHARES, Graph, graph, violation
-from fencepost.checker.temporal.lasso import Lasso, blame, fair_reasons
+from fencepost.checker.temporal.lasso import (
+    Lasso,
+    Reason,
+    blame,
+    fair_reasons,
+    violates,
+)
 from fencepost.checker.temporal.units import Outgoing, Unit
 from fencepost.checker.temporal.verdict import expanded_levels, judged
-from fencepost.spec.core.formulas import Formula
+from fencepost.spec.core.formulas import Formula, predicates
 from fencepost.spec.core.types import State
 from fencepost.spec.records import dataclass
 from fencepost.spec.semantics.choice_points import EvaluationError
@@ -190,13 +196,8 @@ def _finding(recorder: Recorder, pairs: _Pairs, number: int, lasso: Lasso) -> Fi
     assert formula is not None
     why = blame(pairs, formula, lasso)
     plain = Lasso(tuple(pair[:-1] for pair in lasso.stem), tuple(pair[:-1] for pair in lasso.cycle))
-    leads = {
-        state: {after: set(units) for after, (units, _) in recorder.steps(state).items()}
-        for state in plain.states
-    }
-    possible = {state: set(recorder.enabled(state)) for state in plain.states}
     fair: list[FairTo] = []
-    for unit, reason in fair_reasons(model, plain, leads, possible, {}).items():
+    for unit, reason in _fair_reasons(recorder, plain).items():
         assert reason is not None, f"{unit}: the lasso is not fair"
         fair.append(FairTo(unit.constraint, (), reason.taken, reason.impossible))
     return Finding(
@@ -209,6 +210,42 @@ def _finding(recorder: Recorder, pairs: _Pairs, number: int, lasso: Lasso) -> Fi
         since=why.position,
         fair=tuple(fair),
     )
+
+
+def _fair_reasons(recorder: Recorder, lasso: Lasso) -> dict[Unit, Reason | None]:
+    """Returns for each fairness constraint the reason why a lasso is fair to it, or None if the
+    lasso is not.
+    """
+    leads = {
+        state: {after: set(units) for after, (units, _) in recorder.steps(state).items()}
+        for state in lasso.states
+    }
+    possible = {state: set(recorder.enabled(state)) for state in lasso.states}
+    return fair_reasons(recorder.runner.tla, lasso, leads, possible, {})
+
+
+def judged_lasso(
+    runner: TlaRunner, formula: Formula, lasso: Lasso
+) -> tuple[bool, dict[Unit, Reason | None]]:
+    """Returns whether a lasso of any states violates a formula, and the reasons why it is fair to
+    the constraints, as `_fair_reasons` does. A behaviour that leaves the constraints does not
+    violate it. Raises `EvaluationError`.
+    """
+    model = runner.tla
+    numbers = [n for n in predicates(formula) if model.is_of_steps(n)]
+    recorder = Recorder(runner, {n: 1 << index for index, n in enumerate(numbers)}, merged=True)
+    word = lasso.states[:-1] if lasso.cycle else lasso.states
+    following = (*lasso.states[1:], *([] if lasso.cycle else lasso.states[-1:]))
+    pairs: list[State] = []
+    for state, after in zip(word, following, strict=True):
+        taken = recorder.steps(state).get(after)
+        if not recorder.has(state) or (taken is None and state != after):
+            return False, {}
+        pairs.append((*state, 0 if taken is None else taken[1]))
+    size = len(lasso.stem)
+    back = (pairs[size - 1],) if lasso.cycle else ()
+    of_pairs = Lasso((*pairs[:size],), (*pairs[size:], *back))
+    return violates(_Pairs(recorder), formula, of_pairs), _fair_reasons(recorder, lasso)
 
 
 def recorder_for(runner: TlaRunner, model: TlaModel, request: Request) -> Recorder | None:

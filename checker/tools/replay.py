@@ -8,21 +8,25 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from importlib import import_module
 from itertools import islice
 from typing import Literal as OneOf
 
+from fencepost.checker.evaluator.program import runner_of
 from fencepost.checker.outcome import Step
 from fencepost.checker.printing.json_values import Json
-from fencepost.checker.temporal.lasso import Lasso, concerns, reasons, violates
+from fencepost.checker.temporal.lasso import Lasso, Reason, concerns, reasons, violates
+from fencepost.checker.temporal.units import Unit
 from fencepost.checker.trace.document import ShownStep, TraceDocument
 from fencepost.checker.trace.itf_values import encode
 from fencepost.checker.trace.steps import arguments
 from fencepost.checker.trace.value_tree import Atom, Change, changes, text
+from fencepost.spec.core.formulas import Formula
 from fencepost.spec.core.ir import Model, Site
 from fencepost.spec.core.types import State
 from fencepost.spec.records import dataclass
 from fencepost.spec.semantics.choice_points import EvaluationError
-from fencepost.spec.semantics.stepper import Attempt, Choice, Runner
+from fencepost.spec.semantics.stepper import Attempt, Choice
 from fencepost.spec.text.problem import suggestion
 
 MAX_STATES = 1000
@@ -104,7 +108,7 @@ class _Replay:
     def __init__(self, model: Model, steps: Sequence[ShownStep]) -> None:
         self.model = model
         self.steps = steps
-        self.runner = Runner(model)
+        self.runner = runner_of(model)
         recorded = {name for step in steps for name in step.data or ()}
         names = [variable.name for variable in model.variables]
         self.shared = [(n, v) for n, v in enumerate(model.variables) if v.name in recorded]
@@ -119,7 +123,7 @@ class _Replay:
                 return ReplayResult(position, result, self.unknown, self.missing)
             levels.append(result)
         violated = self.violated(prop, levels, loop) if prop else None
-        owed = self.owed(levels, loop) if violated is False and loop is not None else ()
+        owed = self.owed(prop, levels, loop) if violated is False and loop is not None else ()
         last = tuple(levels[-1]) if levels else ()
         return ReplayResult(len(self.steps), None, self.unknown, self.missing, violated, owed, last)
 
@@ -154,7 +158,12 @@ class _Replay:
         guards = {a.guard for _, a in chosen if a.guard is not None}
         if not action:
             return Misfit(position, "no action leads there")
-        reason = "it cannot be taken" if guards else "none of its choices matches the trace"
+        # The guards of a module are not known.
+        reason = (
+            "it cannot be taken"
+            if guards or self.model.is_opaque
+            else "none of its choices matches the trace"
+        )
         return Misfit(position, reason, tuple(sorted(guards)))
 
     def agrees(self, action: int, attempt: Attempt, step: ShownStep) -> bool:
@@ -212,12 +221,11 @@ class _Replay:
         kind, formula = self.model.properties[number].kind, self.model.properties[number].formula
         try:
             if formula is not None:
-                return loop is not None and any(
-                    violates(self.runner, formula, lasso)
-                    and concerns(self.runner, number, lasso)
-                    and None not in reasons(self.runner, lasso).values()
-                    for lasso in self.lassos(levels, loop)
-                )
+                if loop is None:
+                    return False
+                about = (w for w in self.lassos(levels, loop) if concerns(self.runner, number, w))
+                judged = (self.judged(formula, lasso) for lasso in about)
+                return any(wrong and None not in fair.values() for wrong, fair in judged)
             earlier: Sequence[State | None] = [None]
             if kind.of_steps and not (kind.of_initial_states and len(levels) == 1):
                 earlier = levels[-2] if len(levels) > 1 else []
@@ -226,10 +234,22 @@ class _Replay:
         except EvaluationError:
             return True
 
-    def owed(self, levels: Sequence[Sequence[State]], loop: int) -> tuple[str, ...]:
+    def judged(self, formula: Formula, lasso: Lasso) -> tuple[bool, dict[Unit, Reason | None]]:
+        """Returns whether a lasso violates a formula, and why it is fair to each unit, or None if
+        it is not.
+        """
+        if self.model.is_opaque:
+            home = import_module("fencepost.checker.evaluator.liveness")
+            judged: tuple[bool, dict[Unit, Reason | None]]
+            judged = home.judged_lasso(self.runner, formula, lasso)
+            return judged
+        return violates(self.runner, formula, lasso), reasons(self.runner, lasso)
+
+    def owed(self, prop: str, levels: Sequence[Sequence[State]], loop: int) -> tuple[str, ...]:
         """Returns the names of the fairness constraints that the first lasso violates."""
+        formula = next((p.formula for p in self.model.properties if p.name == prop), None)
         first = next(self.lassos(levels, loop), None)
-        kept = {} if first is None else reasons(self.runner, first)
+        kept = {} if first is None or formula is None else self.judged(formula, first)[1]
         late = dict.fromkeys(unit.constraint for unit, reason in kept.items() if reason is None)
         return tuple(self.model.fairness[number].label for number in late)
 
