@@ -40,15 +40,15 @@ ROWS: dict[str, int] = {
     "spec/mutation": 500,
     "spec/semantics": 1_350,
     "spec/syntax": 3_050,
-    "spec/tla": 6_450,
+    "spec/tla": 6_500,
     # The compiled path is counted apart from the front end and its evaluator, which are complete
     # without it.
     "spec/tla/inference": 500,
     "spec/tla/lowering": 4_000,
-    "spec/text": 400,
+    "spec/text": 450,
     "tests": 800,
     "tests/bench": 1_100,
-    "tests/checker": 21_650,
+    "tests/checker": 21_700,
     "tests/docs": 550,
     "tests/live": 900,
     "tests/models": 1_650,

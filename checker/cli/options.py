@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import re
 import shlex
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
@@ -26,6 +27,7 @@ from fencepost.checker.run.settings import request_of
 from fencepost.checker.search.interrupts import deferred
 from fencepost.spec.records import dataclass
 from fencepost.spec.text.library import (
+    CONFIG_SUFFIX,
     MODULE_SUFFIX,
     SUFFIX,
     is_file,
@@ -189,7 +191,7 @@ FILES: Mapping[str, click.ParamType[Any]] = {
 """The options whose values the shell completes as paths."""
 
 
-READ_MODULES = ("check", "explore", "simulate")
+READ_MODULES = ("check", "explore", "simulate", "replay")
 """The commands that read TLA+ modules."""
 
 
@@ -198,6 +200,12 @@ def refuse_modules(path: Path, command: str) -> None:
     if path.suffix == MODULE_SUFFIX and command not in READ_MODULES:
         message = f"fencepost {command} does not read TLA+ modules"
         note = (None, f"fencepost check {path} checks the module")
+        raise Rejected([Problem("F052", None, message, (note,))])
+    if path.suffix == CONFIG_SUFFIX and is_file(path):
+        message = f"{path} is a configuration of TLC; the argument is the module"
+        module = path.with_suffix(MODULE_SUFFIX)
+        words = f"{module}" if is_file(module) else f"MODULE.tla --config {path}"
+        note = (None, f"write: fencepost {command} {words}")
         raise Rejected([Problem("F052", None, message, (note,))])
 
 
@@ -230,7 +238,8 @@ def refuse_exchanged(command: str, spec: Path, other: Path | str, *, spec_first:
     """Raises `Rejected` if ``other`` is a spec and ``spec`` is not, because the user has probably
     exchanged the arguments.
     """
-    if spec.suffix == SUFFIX or not str(other).endswith(SUFFIX) or not is_file(Path(other)):
+    suffixes = (SUFFIX, MODULE_SUFFIX)
+    if spec.suffix in suffixes or not str(other).endswith(suffixes) or not is_file(Path(other)):
         return
     ordered = (other, spec) if spec_first else (spec, other)
     words = shlex.join(["fencepost", *command.split(), *map(str, ordered)])
@@ -269,6 +278,11 @@ class OptionalValues(click.Command):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         end = args.index("--") if "--" in args else len(args)
         words = [f"{word}=" if word in self._optional else word for word in args[:end]]
+        short = {name for option in self.params for name in option.opts if len(name) == 2}
+        for word in words:
+            # click would take each letter for an option.
+            if _WORD.fullmatch(word) and not {f"-{letter}" for letter in word[1:]} <= short:
+                raise click.NoSuchOption(word, ctx=ctx)
         return super().parse_args(ctx, [*words, *args[end:]])
 
 
@@ -312,6 +326,8 @@ class SuggestingGroup(click.Group):
         return super().resolve_command(ctx, args)
 
 
+_WORD = re.compile("-[A-Za-z]{2,}")
+"""An option as TLC writes it."""
 OTHER_OPTIONS = {
     "--property": "--invariant", "--properties": "--invariant", "--inv": "--invariant",
     "--max-depth": "--depth", "--threads": "--workers", "--jobs": "--workers",
@@ -323,7 +339,7 @@ OTHER_OPTIONS = {
 def usage_problem(error: click.UsageError) -> Problem:
     """Converts a usage error to a problem, with a suggestion if possible."""
     help_ = f"{error.ctx.command_path} --help" if error.ctx else "fencepost --help"
-    notes = ((None, f'"{help_}" lists the options'),)
+    notes: tuple[tuple[None, str], ...] = ((None, f'"{help_}" lists the options'),)
     match error:
         case click.NoSuchOption():
             options: list[str] = []
@@ -331,8 +347,11 @@ def usage_problem(error: click.UsageError) -> Problem:
                 for parameter in error.ctx.command.params:
                     options += parameter.opts if isinstance(parameter, click.Option) else []
             hint = suggestion(error.option_name, options)
-            if (meant := OTHER_OPTIONS.get(error.option_name)) in options:
-                hint = f'; did you mean "{meant}"?'
+            if _WORD.fullmatch(error.option_name):
+                notes = ((None, "docs/tla.md lists what replaces the options of TLC"), *notes)
+            for meant in (OTHER_OPTIONS.get(error.option_name), f"-{error.option_name}"):
+                if meant in options:
+                    hint = f'; did you mean "{meant}"?'
             return Problem("F020", None, f'there is no option "{error.option_name}"{hint}', notes)
         case click.MissingParameter():
             name = error.param.make_metavar(error.ctx) if error.param and error.ctx else "argument"

@@ -18,6 +18,7 @@ from fencepost.spec.records import dataclass
 from fencepost.spec.semantics.stepper import Runner
 from fencepost.spec.syntax import nodes
 from fencepost.spec.text import library
+from fencepost.spec.text.library import CONFIG_SUFFIX
 from fencepost.spec.text.problem import Problem, Rejected, listing, suggestion
 from fencepost.spec.text.source import Source, Span
 
@@ -25,7 +26,6 @@ ENGINE = "evaluator"
 """The engine for modules, by its name in the table of engines."""
 RECURSION = 40_000
 """The depth of Python calls during an evaluation. A recursive operator takes several per call."""
-CONFIG_SUFFIX = ".cfg"
 MOST_NAMED = 5
 """Maximum number of other configurations that a message names."""
 _EXPECTED = re.compile(r"^[ \t]*\\\*[ \t]*fencepost:[ \t]*(.*?)[ \t]*$", re.MULTILINE)

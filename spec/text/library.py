@@ -20,6 +20,8 @@ from fencepost.spec.text.source import Source, Span
 SUFFIX = ".fence"
 MODULE_SUFFIX = ".tla"
 """The suffix of TLA+ modules."""
+CONFIG_SUFFIX = ".cfg"
+"""The suffix of TLC's configurations of modules."""
 
 MAX_BYTES = inputs.Kind.SPEC.max_bytes
 """The maximum size of a spec file. Larger files are refused."""
@@ -126,7 +128,8 @@ def _sibling(path: Path) -> str:
         return f"; did you mean {close[0]}, which comes with Fencepost?"
     try:
         near = (p for p in path.parent.iterdir() if p.name != path.name)
-        siblings = [p for p in near if (p.suffix == SUFFIX and is_file(p)) or is_folder(p)]
+        suffixes = (SUFFIX, MODULE_SUFFIX)
+        siblings = [p for p in near if (p.suffix in suffixes and is_file(p)) or is_folder(p)]
     except OSError:
         siblings = []
     # Names are compared without the suffix, which would make all of them similar.

@@ -88,7 +88,7 @@ class Specification:
         self.compiler = Actions(self.machine)
         self.compiler.instantiated = loader.instantiated
         problems: list[Problem] = []
-        for work in (self._configure, self._check_definitions):
+        for work in (self._configure, self._check_definitions, self._check_names):
             try:
                 work()
             except Rejected as rejected:
@@ -240,6 +240,18 @@ class Specification:
         if problems:
             raise Rejected(problems)
 
+    def _check_names(self) -> None:
+        """Finds every name in the configuration that the module does not define."""
+        problems: list[Problem] = []
+        for words in self.config.sections.values():
+            for word in words:
+                try:
+                    self._operator(word)
+                except Rejected as rejected:
+                    problems += rejected.problems
+        if problems:
+            raise Rejected(problems)
+
     def _compiled(self, operator: Operator) -> Code:
         body = self.compiler.body(
             operator, False, "value", lambda env: self.compiler.expr(operator.body, env)
@@ -289,8 +301,12 @@ class Specification:
         """Compiles the text of an expression about one state. Raises `Rejected`."""
         expr = parse_expression(Source("the expression", text))
         make = self.compiler.cond if condition else self.compiler.expr
-        layout = Layout()
-        code = make(expr, Env(self.root, layout))
+        layout, scope = Layout(), Scope(self.root.name)
+        # The text may use the model values of the configuration.
+        models = self.universe.model_values.items()
+        scope.hidden = {name: Given(name, value, None) for name, value in models}
+        scope.names = {**self.root.hidden, **self.root.names}
+        code = make(expr, Env(scope, layout))
         if code.level > 1:
             self._refuse(expr.span, "an expression about one state has no primes", "F655")
         return Condition(text, expr.span, code, layout)

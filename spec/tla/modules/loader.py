@@ -144,12 +144,21 @@ class Loader:
             scope.local |= names.keys()
             scope.modules.update(outer.modules)
             scope.around.update(outer.around)
+        problems: list[Problem] = []
+        trail = [*self._trail]
         for name, span in module.extends:
-            extended = self.plain(name, span, scope)
+            try:
+                extended = self.plain(name, span, scope)
+            except Rejected as rejected:
+                problems += rejected.problems
+                self._trail = [*trail]
+                continue
             scope.extended.append(extended)
             scope.modules.update(extended.modules)
             scope.around.update(extended.around)
             self._extend(scope, extended, span)
+        if problems:
+            raise Rejected(problems)
         self._units(module, scope)
         self._trail.pop()
         return scope

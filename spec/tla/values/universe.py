@@ -55,7 +55,7 @@ class Universe(Operations):
         self.names: dict[str, int] = {}
         self.environment: Value = None
         """The value of IOEnv, if it was read."""
-        self._models: dict[str, ModelValue] = {}
+        self.model_values: dict[str, ModelValue] = {}
         self._ordered: dict[Value, tuple[Value, ...]] = {}
         self._key_lists: dict[Value, list[Any]] = {}
         self._keys: dict[Value, Any] = {}
@@ -72,9 +72,9 @@ class Universe(Operations):
 
     def model_value(self, name: str) -> ModelValue:
         """Returns the model value of this name."""
-        if name not in self._models:
-            self._models[name] = ModelValue(name, self.rank(name))
-        return self._models[name]
+        if name not in self.model_values:
+            self.model_values[name] = ModelValue(name, self.rank(name))
+        return self.model_values[name]
 
     # ------------------------------------------------------------ enumeration
 

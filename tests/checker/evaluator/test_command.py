@@ -78,6 +78,55 @@ def test_a_saved_trace_is_shown_as_it_was_reported(folder: Path) -> None:
     assert steps in shown
 
 
+def test_a_saved_trace_is_replayed(folder: Path) -> None:
+    run("check", "Jobs.tla", "--trace", "t.json", folder=folder)
+    ran = run("trace", "replay", "t.json", "Jobs.tla", folder=folder)
+    assert ran.code == 0
+    assert "OneFree is violated at its end, as when the trace was saved" in ran.stdout
+    module = folder / "Jobs.tla"
+    changed = module.read_text(encoding="utf-8").replace("owner[j] = Idle\n", 'j = "a"\n', 1)
+    module.write_text(changed, encoding="utf-8")
+    ran = run("trace", "replay", "t.json", "Jobs.tla", folder=folder)
+    assert (ran.code, ran.stdout.splitlines()[2:]) == (
+        4,
+        ['  3  Take(w1, "b")', "     it cannot be taken"],
+    )
+
+
+LIVE = r"""
+---- MODULE Live ----
+EXTENDS Naturals
+VARIABLE x
+Up == x < 2 /\ x' = x + 1
+Back == x = 2 /\ x' = 0
+Done == x = 1 /\ x' = 5
+Next == Up \/ Back \/ Done
+Spec == x = 0 /\ [][Next]_x /\ WF_x(Next)
+Ends == []<><<Done>>_x
+====
+"""
+
+
+@pytest.mark.parametrize(
+    ("change", "end"),
+    [
+        (("", ""), "property Ends is violated by its cycle, as when the trace was saved"),
+        (("<<Done>>", "<<Back>>"), "property Ends was violated by its cycle, and holds here"),
+        (("WF_x(Next)", "SF_x(Done)"), "SF_x(Done) would be postponed"),
+    ],
+)
+def test_a_trace_of_a_formula_is_replayed(
+    tmp_path: Path, change: tuple[str, str], end: str
+) -> None:
+    (tmp_path / "Live.tla").write_text(LIVE.strip(), encoding="utf-8")
+    config = "SPECIFICATION Spec PROPERTY Ends CHECK_DEADLOCK FALSE"
+    (tmp_path / "Live.cfg").write_text(config, encoding="utf-8")
+    run("check", "Live.tla", "--trace", "t.json", folder=tmp_path)
+    (tmp_path / "Live.tla").write_text(LIVE.strip().replace(*change), encoding="utf-8")
+    ran = run("trace", "replay", "t.json", "Live.tla", folder=tmp_path)
+    assert end in ran.stdout
+
+
 @pytest.mark.parametrize("form", ["junit", "sarif", "github", "html"])
 def test_reports_have_the_place_in_the_module(folder: Path, form: str) -> None:
     ran = run("check", "Jobs.tla", "--format", form, folder=folder)
