@@ -235,7 +235,7 @@ def judged_lasso(
     numbers = [n for n in predicates(formula) if model.is_of_steps(n)]
     recorder = Recorder(runner, {n: 1 << index for index, n in enumerate(numbers)}, merged=True)
     word = lasso.states[:-1] if lasso.cycle else lasso.states
-    following = (*lasso.states[1:], *([] if lasso.cycle else lasso.states[-1:]))
+    following = lasso.states[1:] if lasso.cycle else (*lasso.states[1:], lasso.states[-1])
     pairs: list[State] = []
     for state, after in zip(word, following, strict=True):
         taken = recorder.steps(state).get(after)
