@@ -1,10 +1,13 @@
 """Finds the specs in the folders of a command line. It skips hidden folders, folders of installed
 packages and files that git ignores, unless the command line names them.
+
+A TLA+ module is a spec here if its configuration is next to it, and it is not an export of a spec.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import time
 from collections.abc import Iterable, Iterator, Sequence
@@ -12,7 +15,15 @@ from dataclasses import field
 from pathlib import Path
 
 from fencepost.spec.records import dataclass
-from fencepost.spec.text.library import SUFFIX, is_file, is_folder, real, specs_below
+from fencepost.spec.text.library import (
+    CONFIG_SUFFIX,
+    MODULE_SUFFIX,
+    SUFFIX,
+    is_file,
+    is_folder,
+    real,
+    specs_below,
+)
 from fencepost.spec.text.problem import Problem, listing, printable
 
 INSTALLED = ("node_modules", "site-packages")
@@ -23,6 +34,10 @@ GIT_SECONDS = 5.0
 """The maximum time that git may take for all folders of a command line."""
 GIT_FAILS = "F050"
 """The code of the problem that git cannot say which files it ignores."""
+HEAD_BYTES = 4_096
+"""The number of bytes in which the comment at the begin of a module is looked for."""
+_EXPORTED = re.compile(rb"-+ MODULE \w+ -+\s+(?:\\\*[^\n]*\n)*?\\\* [^\n]*: expect ")
+"""The begin of a module that `fencepost export` writes: it names the check that was exported."""
 MAX_ENTRIES = 100_000
 """The maximum number of files that are examined to count skipped specs."""
 
@@ -39,7 +54,7 @@ class Skipped:
     complete: bool = True
 
     def __str__(self) -> str:
-        if self.path.suffix == SUFFIX and self.specs == 1:
+        if self.path.suffix in (SUFFIX, MODULE_SUFFIX) and self.specs == 1:
             return f"{self.path} ({self.reason})"
         count = f"{self.specs:,}" if self.complete else f"at least {self.specs:,}"
         return f"{count} in {self.path} ({self.reason})"
@@ -59,12 +74,14 @@ def summary(skipped: Sequence[Skipped]) -> str:
 
 @dataclass(slots=True)
 class SpecFinder:
-    """Finds the specs of a command line. Folders and files in ``named`` are never skipped.
+    """Finds the specs of a command line, which have one of the ``suffixes``. Folders and files in
+    ``named`` are never skipped.
 
     The answers of git are kept, so a finder should not be used for long.
     """
 
     named: Iterable[Path]
+    suffixes: tuple[str, ...] = (SUFFIX,)
     problems: list[Problem] = field(default_factory=list[Problem])
     """The reasons why git could not say which files it ignores, as warnings."""
     _reasons: dict[Path, str] = field(default_factory=dict[Path, str])
@@ -85,6 +102,8 @@ class SpecFinder:
             reason = "ignored by git" if path in ignored else ""
             if not reason and is_folder(path):
                 reason = _reason(path)
+            if not reason and path.suffix == MODULE_SUFFIX and _is_export(path):
+                reason = "exported from a spec"
             if not reason or real(path) in exempt:
                 if os.path.lexists(path / ".git"):
                     ignored.update(self._ignored_below(path))
@@ -92,8 +111,8 @@ class SpecFinder:
             self._reasons[path] = reason
             return True
 
-        found_specs = specs_below(argument, skips)
-        return [path for path in found_specs if not skips(path)]
+        found_specs = specs_below(argument, skips, self.suffixes)
+        return [path for path in found_specs if _is_spec(path) and not skips(path)]
 
     @property
     def skipped(self) -> tuple[Skipped, ...]:
@@ -104,7 +123,7 @@ class SpecFinder:
             specs = 0
             for entry in self._below(path):
                 left -= 1
-                specs += entry.endswith(SUFFIX)
+                specs += entry.endswith(self.suffixes)
                 if left < 0:
                     break
             if specs:
@@ -180,6 +199,18 @@ class SpecFinder:
         message = f"git does not say which files it ignores in {folder}, so none are skipped"
         note = (None, printable(reason))
         self.problems.append(Problem(GIT_FAILS, None, message, (note,), warning=True))
+
+
+def _is_spec(path: Path) -> bool:
+    return path.suffix == SUFFIX or is_file(path.with_suffix(CONFIG_SUFFIX))
+
+
+def _is_export(path: Path) -> bool:
+    try:
+        with path.open("rb") as file:
+            return bool(_EXPORTED.match(file.read(HEAD_BYTES)))
+    except OSError:
+        return False
 
 
 def _reason(folder: Path) -> str:

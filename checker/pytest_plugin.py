@@ -1,4 +1,5 @@
-"""A pytest plugin that turns every `check` of every collected ``*.fence`` file into a test.
+"""A pytest plugin that turns every `check` of every collected ``*.fence`` file into a test. It does
+so with every TLA+ module whose configuration states the expected result, too.
 
 pytest loads this module through the entry point ``fencepost`` in every session of an environment
 that has Fencepost installed. It therefore imports the rest of the plugin on demand.
@@ -14,8 +15,8 @@ import pytest
 
 SPECS = "fencepost.checker.pytest_specs"
 """The module that creates tests from specs."""
-SUFFIX = ".fence"
-"""The suffix of spec files, the same as in `spec.text.library`."""
+SUFFIXES = (".fence", ".tla")
+"""The suffixes of spec files and TLA+ modules, the same as in `spec.text.library`."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -39,7 +40,9 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.File | None:
     """Collects a spec as a file of tests."""
-    if file_path.suffix != SUFFIX or parent.config.getoption("--no-fence"):
+    if file_path.suffix not in SUFFIXES or parent.config.getoption("--no-fence"):
+        return None
+    if file_path.suffix != SUFFIXES[0] and not _specs().is_tested(file_path, parent):
         return None
     spec_file: pytest.File = _specs().file(file_path, parent)
     return spec_file

@@ -14,18 +14,20 @@ from typing import Any, Protocol, TypeVar, cast
 
 import pytest
 
+from fencepost.checker.evaluator.program import EXPECTED
 from fencepost.checker.printing.page import Page
 from fencepost.checker.printing.units import duration
 from fencepost.checker.report.baseline import new_remarks
 from fencepost.checker.report.text import MAX_LINES, write_check, write_remarks, write_shortened
 from fencepost.checker.report.whole_run import place, sentence
 from fencepost.checker.request import Limits, ignored
-from fencepost.checker.run.check import load, perform, prepare
+from fencepost.checker.run.check import is_module, load, perform, prepare
 from fencepost.checker.run.judge import CheckResult
 from fencepost.checker.run.session import has_name
 from fencepost.checker.run.settings import Settings
 from fencepost.spec.elaborate.claims.program import Check, Program
 from fencepost.spec.records import dataclass
+from fencepost.spec.text.library import CONFIG_SUFFIX, is_file, read
 from fencepost.spec.text.problem import Rejected
 
 Node = TypeVar("Node", bound=pytest.Collector | pytest.Item)
@@ -48,6 +50,16 @@ def file(path: Path, parent: pytest.Collector) -> SpecFile:
     return _maker(SpecFile)(parent, path=path)
 
 
+def is_tested(module: Path, parent: pytest.Collector) -> bool:
+    """Returns whether a TLA+ module is a test: its configuration states the expected result, or the
+    command line of pytest names the module.
+    """
+    config = module.with_suffix(CONFIG_SUFFIX)
+    if not is_file(config):
+        return False
+    return parent.session.isinitpath(module) or EXPECTED.search(read(config).text) is not None
+
+
 def _maker(kind: type[Node]) -> Callable[..., Node]:
     """Returns the factory with which pytest requires nodes of a class to be created. The factory is
     untyped.
@@ -67,8 +79,9 @@ class SpecFile(pytest.File):
         search = [Path(folder) for folder in folders]
         program = load(self._shown(), search)
         for check in program.runs:
-            if has_name(check):
-                yield _maker(CheckItem)(self, name=check.name, program=program, check=check)
+            if has_name(check) or is_module(program):
+                name = check.name or program.name
+                yield _maker(CheckItem)(self, name=name, program=program, check=check)
 
     def _shown(self) -> Path:
         """Returns the path as reports show it: relative to pytest's working directory if
@@ -131,7 +144,8 @@ class CheckItem(pytest.Item):
 
     def _again(self) -> str:
         """Returns the command that shows the check in full."""
-        words = ["fencepost", "check", str(self.program.path), "--check", self.name]
+        words = ["fencepost", "check", str(self.program.path)]
+        words += ["--check", self.check.name] if has_name(self.check) else []
         folders: list[str] = self.config.getoption("--fence-path") or []
         for folder in folders:
             words += ["--path", folder]
@@ -141,14 +155,15 @@ class CheckItem(pytest.Item):
         """Returns the location of the check in the spec."""
         line = self.check.span.line - 1 if self.check.span else 0
         kind = "check" if self.check.scenario is None else "scenario"
-        return self.path, line, f"{kind} {self.check.name}"
+        return self.path, line, f"{kind} {self.name}"
 
     def _settings(self) -> Settings:
         seconds = timeout(self.config)
         # If pytest runs tests in parallel, the check itself uses one worker.
         workers = 1 if "PYTEST_XDIST_WORKER" in os.environ else None
         limits = Limits(timeout=seconds, workers=workers)
-        return Settings(engine=self.config.getoption("--fence-engine"), limits=limits)
+        engine = None if is_module(self.program) else self.config.getoption("--fence-engine")
+        return Settings(engine=engine, limits=limits)
 
 
 class Unexpected(Exception):

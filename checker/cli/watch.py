@@ -10,7 +10,7 @@ from pathlib import Path
 from fencepost.checker.cli.terminal import complain
 from fencepost.checker.folders import SpecFinder
 from fencepost.checker.run.check import load
-from fencepost.checker.run.session import has_name, in_time
+from fencepost.checker.run.session import has_checks, in_time, spec_finder
 from fencepost.checker.run.settings import Request
 from fencepost.checker.run.words import plural
 from fencepost.spec.text.library import is_folder, real
@@ -33,7 +33,7 @@ def watch(
     Only specs that changed or that import a changed file are run again. If ``whole`` is true, all
     specs are.
     """
-    finder = SpecFinder(request.specs)
+    finder = spec_finder(request)
     needs = _dependencies(request, finder)
     before = _stamps(request, needs, finder)
     code = run(request)
@@ -44,7 +44,7 @@ def watch(
                 wait()
             changed = {path for path in {*before, *now} if before.get(path) != now.get(path)}
             # The list of files that git ignores may have changed.
-            finder = SpecFinder(request.specs)
+            finder = spec_finder(request)
             needs = _dependencies(request, finder)
             # If a file is written after this point, the next round notices it.
             before = _stamps(request, needs, finder)
@@ -68,7 +68,7 @@ def _dependencies(request: Request, finder: SpecFinder) -> Mapping[Path, frozens
             except Rejected:
                 needs[spec] = frozenset(files)
                 continue
-            if not is_folder(argument) or any(map(has_name, program.runs)):
+            if not is_folder(argument) or has_checks(program):
                 needs[spec] = frozenset(files | set(program.files.files))
     return needs
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import field, replace
 from importlib import import_module
 from pathlib import Path
@@ -18,7 +19,7 @@ from fencepost.spec.records import dataclass
 from fencepost.spec.semantics.stepper import Runner
 from fencepost.spec.syntax import nodes
 from fencepost.spec.text import library
-from fencepost.spec.text.library import CONFIG_SUFFIX
+from fencepost.spec.text.library import CONFIG_SUFFIX, MODULE_SUFFIX
 from fencepost.spec.text.problem import Problem, Rejected, listing, suggestion
 from fencepost.spec.text.source import Source, Span
 
@@ -28,7 +29,11 @@ RECURSION = 40_000
 """The depth of Python calls during an evaluation. A recursive operator takes several per call."""
 MOST_NAMED = 5
 """Maximum number of other configurations that a message names."""
-_EXPECTED = re.compile(r"^[ \t]*\\\*[ \t]*fencepost:[ \t]*(.*?)[ \t]*$", re.MULTILINE)
+EXPECTED = re.compile(r"^[ \t]*\\\*[ \t]*fencepost:[ \t]*(.*?)[ \t]*$", re.MULTILINE)
+"""The comment in a configuration that states the expected result."""
+_NEEDED = re.compile(r"\b(?:EXTENDS|INSTANCE)\s+(\w+(?:\s*,\s*\w+)*)")
+MOST_LISTED = 200
+"""Maximum number of modules of a program that are watched for changes."""
 _RESULTS = ("ok", "violated NAME", "deadlock", "assertion", "error")
 _BEHAVIOUR = re.compile(r"^[ \t]*(Spec|Init|Next)[ \t]*==", re.MULTILINE)
 
@@ -83,17 +88,38 @@ def load(path: Path, configs: Sequence[Path], search: Sequence[Path]) -> ModuleP
     root = library.real(path)
     sources = {name: library.read(config) for name, config in named.items()}
     checks = tuple(_check(name, text) for name, text in sources.items())
-    # The configurations are listed, so that a change is noticed.
-    files = {
-        root: nodes.File(source, None, ()),
-        **{
-            library.real(config): nodes.File(sources[name], None, ())
-            for name, config in named.items()
-        },
-    }
+    # All files are listed, so that a change is noticed.
+    files = {library.real(config): sources[name] for name, config in named.items()}
+    files |= _modules(path, source, search)
     return ModuleProgram(
-        path, path.stem, None, checks, (), Files(root, files), configs=named, search=tuple(search)
+        path,
+        path.stem,
+        None,
+        checks,
+        (),
+        Files(root, {file: nodes.File(text, None, ()) for file, text in files.items()}),
+        configs=named,
+        search=tuple(search),
     )
+
+
+def _modules(path: Path, root: Source, search: Sequence[Path]) -> dict[Path, Source]:
+    """Returns the root module and those that it may need, from the folders of the user. What is
+    wrong with the others is reported when they are parsed.
+    """
+    files = {library.real(path): root}
+    waiting = [root]
+    while waiting and len(files) < MOST_LISTED:
+        names = " ".join(_NEEDED.findall(waiting.pop().text))
+        for name in re.findall(r"\w+", names):
+            candidates = [folder / f"{name}{MODULE_SUFFIX}" for folder in (path.parent, *search)]
+            found = next(filter(library.is_file, candidates), None)
+            if found is None or library.real(found) in files:
+                continue
+            with suppress(Rejected):
+                files[library.real(found)] = source = library.read(found)
+                waiting.append(source)
+    return files
 
 
 def _without_config(source: Source, path: Path, beside: Path) -> Problem:
@@ -119,7 +145,7 @@ def _check(name: str, source: Source) -> Check:
     ``\\* fencepost: expect violated Inv``.
     """
     check = Check(name, engine=ENGINE)
-    for match in _EXPECTED.finditer(source.text):
+    for match in EXPECTED.finditer(source.text):
         span = Span(source, match.start(1), match.end(1))
         words = match[1].split()
         match words:

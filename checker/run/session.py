@@ -39,9 +39,13 @@ from fencepost.spec.elaborate.claims.tautologies import tautologies
 from fencepost.spec.records import dataclass
 from fencepost.spec.syntax import nodes as syntax
 from fencepost.spec.text.clock import TimeUp, limited
-from fencepost.spec.text.library import is_folder, real
+from fencepost.spec.text.library import MODULE_SUFFIX, SUFFIX, is_folder, real
 from fencepost.spec.text.problem import Problem, Rejected, listing, suggestion
 
+_KINDS = {
+    SUFFIX: "spec (*.fence) with a check",
+    MODULE_SUFFIX: "TLA+ module with a configuration",
+}
 MAX_NAMED = 10
 """Maximum number of specs without checks that a message names."""
 
@@ -161,12 +165,16 @@ def programs(request: Request) -> Specs:
     imported: set[Path] = set()
     trees: Trees = {}
     problems = missing_folders(request.search)
-    finder = SpecFinder(request.specs)
+    finder = spec_finder(request)
     if problems:
         return Specs((), tuple(problems))
     for argument in request.specs:
         below = is_folder(argument)
         count = 0
+        if below and request.settings.configs:
+            message = f"--config is for a module, but {argument} is a folder"
+            problems.append(Problem("F052", None, message))
+            continue
         for path in finder.specs(argument):
             try:
                 with in_time(path, request.settings):
@@ -177,13 +185,14 @@ def programs(request: Request) -> Specs:
                 count += 1
                 continue
             imported |= program.files.files.keys() - {program.files.root}
-            if below and not any(has_name(check) for check in program.runs):
+            if below and not has_checks(program):
                 unchecked.setdefault(real(path), path)
                 continue
             count += 1
             loaded.setdefault(real(path), program)
         if below and not count:
-            message = f"{argument} contains no spec (*.fence) with a check"
+            kinds = [_KINDS[suffix] for suffix in finder.suffixes]
+            message = f"{argument} contains no {listing(kinds, 'and no')}"
             text = summary(finder.skipped)
             problems.append(Problem("F025", None, message, ((None, text),) if text else ()))
     alone = [
@@ -257,6 +266,25 @@ def _near(folder: Path) -> str:
     except (OSError, ValueError):
         return ""
     return suggestion(str(folder), siblings)
+
+
+def spec_finder(request: Request) -> SpecFinder:
+    """Returns a finder for the specs of a request. In folders, it finds what the engine and the
+    options are for: specs, TLA+ modules, or both.
+    """
+    settings = request.settings
+    engine = engines.ENGINES.get(settings.engine or "")
+    suffixes = (SUFFIX, MODULE_SUFFIX)
+    if engine is not None:
+        suffixes = (MODULE_SUFFIX,) if engine.for_modules else (SUFFIX,)
+    elif settings.overrides:
+        suffixes = (SUFFIX,)
+    return SpecFinder(request.specs, suffixes)
+
+
+def has_checks(program: Program) -> bool:
+    """Returns whether a program that is found in a folder is run."""
+    return is_module(program) or any(map(has_name, program.runs))
 
 
 def has_name(check: Check) -> bool:

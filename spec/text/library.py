@@ -223,13 +223,16 @@ def _hidden(folder: Path) -> bool:
     return folder.name.startswith(".")
 
 
-def specs_below(folder: Path, skips: Callable[[Path], bool] = _hidden) -> list[Path]:
-    """Returns every spec below a folder, sorted. Links to folders are not entered, and neither are
-    folders for which ``skips`` returns true. ``skips`` is called once for each folder.
+def specs_below(
+    folder: Path, skips: Callable[[Path], bool] = _hidden, suffixes: tuple[str, ...] = (SUFFIX,)
+) -> list[Path]:
+    """Returns every file below a folder with one of the suffixes, sorted. Links to folders are not
+    entered, and neither are folders for which ``skips`` returns true. ``skips`` is called once for
+    each folder.
     """
     candidates: list[Path] = []
     for parent, folders, names in os.walk(folder):
         children = [Path(parent, name) for name in folders]
         folders[:] = [path.name for path in children if not path.is_symlink() and not skips(path)]
-        candidates += (Path(parent, name) for name in names if name.endswith(SUFFIX))
+        candidates += (Path(parent, name) for name in names if name.endswith(suffixes))
     return sorted(path for path in candidates if is_file(path))

@@ -16,7 +16,7 @@ from tests.support.paths import ROOT
 from tests.support.processes import finished
 from tests.support.sample_traces import ENDLESS
 
-from fencepost.checker.pytest_plugin import SUFFIX
+from fencepost.checker.pytest_plugin import SUFFIXES
 from fencepost.checker.report.text import MAX_LINES
 from fencepost.spec.text import library
 
@@ -56,7 +56,7 @@ def test_a_session_without_specs_loads_nothing() -> None:
     code = f"import sys, {PLUGIN}\nprint(*sorted(m for m in sys.modules if 'fencepost' in m))"
     done = finished(sys.executable, "-c", code)
     assert done.stdout.split() == ["fencepost", "fencepost.checker", PLUGIN]
-    assert SUFFIX == library.SUFFIX
+    assert SUFFIXES == (library.SUFFIX, library.MODULE_SUFFIX)
 
 
 def ran_by_pytest(folder: Path, *words: str) -> tuple[int, str]:
@@ -83,13 +83,21 @@ def test_checks_are_tests(folder: Path) -> None:
     (failure,) = ElementTree.parse(folder / "out.xml").iter("failure")
     assert failure.get("message", "").startswith(line)
 
-    # Once the property is fixed, the check that expects the bug fails.
+    # Once the property is fixed, the check that expects the bug fails. The configuration of a
+    # module states the expected result; that of another one does not.
+    for name, comment in (("Stated", "\\* fencepost: expect deadlock"), ("Silent", "")):
+        module = (
+            f"---- MODULE {name} ----\nVARIABLE x\nInit == x = 0\nNext == FALSE /\\ x' = x\n===="
+        )
+        (folder / "models" / f"{name}.tla").write_text(module, encoding="utf-8")
+        config = f"INIT Init\nNEXT Next\n{comment}\n"
+        (folder / "models" / f"{name}.cfg").write_text(config, encoding="utf-8")
     mended = GATE.replace("c.n < 3", "c.n <= 3")
     (folder / "models" / "gate.fence").write_text(mended, encoding="utf-8")
     code, output = ran_by_pytest(folder, "models/gate.fence::fixed", "models/gate.fence::long")
     assert code == 0
     code, output = ran_by_pytest(folder, "models", "--fence-slow")
-    assert "1 failed, 2 passed" in output
+    assert "1 failed, 3 passed" in output
     assert "bug: expected violated Small, but no state violates it" in output
 
 

@@ -11,6 +11,7 @@ import pytest
 from tests.support.command import run
 
 from fencepost.checker import api
+from fencepost.checker.evaluator.program import load
 
 MODULE = r"""
 ---- MODULE Jobs ----
@@ -62,6 +63,30 @@ def test_each_configuration_is_a_check(folder: Path) -> None:
         ("Free", "ok", 13),
         ("Jobs", "violated", 13),
     ]
+
+
+def test_a_folder_selects_modules_with_a_configuration(folder: Path) -> None:
+    exported = "---- MODULE Exported ----\n\\* From jobs.\n\\*\n\\* jobs, check a: expect ok.\n===="
+    (folder / "Exported.tla").write_text(exported, encoding="utf-8")
+    (folder / "Exported.cfg").write_text("", encoding="utf-8")
+    (folder / "Helper.tla").write_text("---- MODULE Helper ----\n====", encoding="utf-8")
+    ran = run("check", ".", "-v", folder=folder)
+    assert "Jobs.tla  violated OneFree" in ran.stdout
+    assert "skipped 1 spec: Exported.tla (exported from a spec)" in ran.stdout
+    assert "Helper" not in ran.stdout + ran.stderr
+    assert run("check", ".", "--engine", "local", folder=folder).code == 151
+    ran = run("check", ".", "--config", "Free.cfg", folder=folder)
+    assert ran.stderr == "error[F052]: --config is for a module, but . is a folder\n"
+
+
+def test_every_file_of_a_module_is_watched(folder: Path) -> None:
+    (folder / "Base.tla").write_text("---- MODULE Base ----\n====", encoding="utf-8")
+    (folder / "Sum.tla").write_text("---- MODULE Sum ----\n====", encoding="utf-8")
+    module = folder / "Jobs.tla"
+    text = module.read_text(encoding="utf-8").replace("Naturals", "Naturals, Sum,\n  Base")
+    module.write_text(text, encoding="utf-8")
+    files = load(module, (), ()).files.files
+    assert {path.name for path in files} == {"Jobs.tla", "Jobs.cfg", "Sum.tla", "Base.tla"}
 
 
 def test_json_has_the_structure_of_values(folder: Path) -> None:
