@@ -113,11 +113,11 @@ def _modules(path: Path, root: Source, search: Sequence[Path]) -> dict[Path, Sou
         names = " ".join(_NEEDED.findall(waiting.pop().text))
         for name in re.findall(r"\w+", names):
             candidates = [folder / f"{name}{MODULE_SUFFIX}" for folder in (path.parent, *search)]
-            found = next(filter(library.is_file, candidates), None)
-            if found is None or library.real(found) in files:
+            file = next(filter(library.is_file, candidates), None)
+            if file is None or library.real(file) in files:
                 continue
             with suppress(Rejected):
-                files[library.real(found)] = source = library.read(found)
+                files[library.real(file)] = source = library.read(file)
                 waiting.append(source)
     return files
 

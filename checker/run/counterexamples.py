@@ -77,11 +77,11 @@ def _next(
         request.progress(replace(progress, remark=f"counterexample {number}"))
 
     model: Any = request.model
-    found = [counterexample.cause for counterexample in several]
+    earlier = [counterexample.cause for counterexample in several]
     # An evaluation error or a failed assertion in another step is a problem of its own.
     return replace(
         request,
-        model=model.avoiding(found) if model.is_opaque else avoiding(model, found),
+        model=model.avoiding(earlier) if model.is_opaque else avoiding(model, earlier),
         properties=frozenset({first.property}),
         deadlock=False,
         limits=limits,

@@ -274,7 +274,7 @@ def spec_finder(request: Request) -> SpecFinder:
     """
     settings = request.settings
     engine = engines.ENGINES.get(settings.engine or "")
-    suffixes = (SUFFIX, MODULE_SUFFIX)
+    suffixes: tuple[str, ...] = (SUFFIX, MODULE_SUFFIX)
     if engine is not None:
         suffixes = (MODULE_SUFFIX,) if engine.for_modules else (SUFFIX,)
     elif settings.overrides:
