@@ -50,6 +50,8 @@ OTHER = '"--engine evaluator"'
 """The engine that a message recommends."""
 MAX_NAMED = 3
 """The maximum number of tables that a note names."""
+MAX_LISTED = 2_000
+"""The initial condition is lowered if there are more initial states than this."""
 MAX_INITIAL_SECONDS = 60.0
 """The maximum time for the initial states, which the evaluator computes."""
 
@@ -79,9 +81,11 @@ ENGINE = Compiled()
 
 @dataclass(frozen=True, slots=True)
 class Scouted:
-    """The states that the evaluator visited. ``levels`` are the sizes of the complete levels."""
+    """The states that the evaluator visited. ``levels`` are the sizes of the complete levels.
+    ``initial`` are all initial states, or None if there are many.
+    """
 
-    initial: tuple[State, ...]
+    initial: tuple[State, ...] | None
     states: tuple[State, ...]
     levels: tuple[int, ...]
 
@@ -98,18 +102,16 @@ def _searched(request: Request, model: TlaModel) -> Outcome:
     specification: Specification = model.specification
     _refuse(request, model)
     runner = TlaRunner(model)
-    scouted = _scouted(runner)
-    if scouted is None or not _begins_well(request, runner, scouted):
+    wanted = _wanted(request, model)
+    scouted, first = _prepared(request, runner, wanted)
+    if scouted is None or first is None:
         # The evaluator reports the problem of an initial state without a search.
         return searched(request, model)
-    kinds = seen(specification, [model.values(state) for state in scouted.states])
-    initial = [model.values(state) for state in scouted.initial]
-    wanted = _wanted(request, model)
+    initial = scouted.initial and [model.values(state) for state in scouted.initial]
     evaluated = frozenset(n for n in request.properties if wanted[n].condition is not None)
-    ranges: dict[str, Range] = {}
     restarts, limit = 0, request.limits.timeout
+    result = first
     while True:
-        result = lowered(specification, kinds, ranges, initial, wanted)
         limits = request.limits
         if limit is not None:
             limits = replace(limits, timeout=max(limit - account.elapsed, 0.001))
@@ -126,7 +128,7 @@ def _searched(request: Request, model: TlaModel) -> Outcome:
             outcome = replace(outcome, verdict=Verdict.INCONCLUSIVE, findings=(), cut=cut)
             break
         ranges = _wider(result.model, left)
-        kinds = list(result.kinds)
+        result = lowered(specification, result.kinds, ranges, initial, wanted)
     try:
         outcome = _as_module(outcome, request, runner, result)
     except Unconfirmed as reason:
@@ -193,7 +195,7 @@ def _begins_well(request: Request, runner: TlaRunner, scouted: Scouted) -> bool:
     """Returns whether the initial states satisfy the conditions on initial states."""
     numbers = [n for n in request.properties if runner.tla.properties[n].kind.of_initial_states]
     try:
-        return all(runner.holds(number, s) for number in numbers for s in scouted.initial)
+        return all(runner.holds(number, s) for number in numbers for s in scouted.initial or ())
     except EvaluationError:
         return False
 
@@ -217,18 +219,46 @@ def _statistic(model: TlaModel, outcome: Outcome, name: str) -> Value:
     return before_search(universe, model.checks_deadlock, name)
 
 
-def _scouted(runner: TlaRunner) -> Scouted | None:
-    """Visits the first states, level by level. All initial states are included. Returns None if the
-    evaluation of an initial state fails.
+def _prepared(
+    request: Request, runner: TlaRunner, wanted: Sequence[Wanted]
+) -> tuple[Scouted | None, Lowered | None]:
+    """Visits the first states, and lowers the module. The evaluator computes the initial states if
+    there are few, or if the initial condition has no form in the core. Returns None if there is a
+    problem with the initial states. Raises `NotLowered`.
+    """
+    model, specification = runner.tla, runner.specification
+    for most in (MAX_LISTED, None):
+        scouted = _scouted(runner, most)
+        if scouted is None or not _begins_well(request, runner, scouted):
+            return None, None
+        initial = scouted.initial and [model.values(state) for state in scouted.initial]
+        try:
+            kinds = seen(specification, [model.values(state) for state in scouted.states])
+            return scouted, lowered(specification, kinds, {}, initial, wanted)
+        except NotLowered:
+            if scouted.initial is not None:
+                raise
+    raise AssertionError
+
+
+def _scouted(runner: TlaRunner, most: int | None) -> Scouted | None:
+    """Visits the first states, level by level. All initial states are included, unless there are
+    more than ``most``. Returns None if the evaluation of an initial state fails.
     """
     model, start = runner.tla, time.monotonic()
+    conditions = any(prop.kind.of_initial_states for prop in model.properties)
+    most = None if conditions else most
+    runner.most_initial = most and most + 1
     initial: list[State] = []
     for step in runner.initial():
         if step.failure is not None or step.state is None:
             return None
         initial.append(step.state)
-        if time.monotonic() - start > MAX_INITIAL_SECONDS:
-            raise NotLowered("the initial states take too long")
+    listed: tuple[State, ...] | None = tuple(initial)
+    if most is not None and len(initial) > most:
+        listed = None
+    if time.monotonic() - start > MAX_INITIAL_SECONDS:
+        raise NotLowered("the initial states take too long")
     end = time.monotonic() + MAX_SECONDS
     constraints = model.searched(()).constraints
     visited = dict.fromkeys(initial)
@@ -245,9 +275,9 @@ def _scouted(runner: TlaRunner) -> Scouted | None:
                     following[after] = None
                     visited[after] = None
             if len(visited) > MAX_STATES or time.monotonic() > end:
-                return Scouted(tuple(initial), tuple(visited), tuple(levels))
+                return Scouted(listed, tuple(visited), tuple(levels) if listed else ())
         level = [*following]
-    return Scouted(tuple(initial), tuple(visited), tuple(levels))
+    return Scouted(listed, tuple(visited), tuple(levels) if listed else ())
 
 
 def _inside(runner: TlaRunner, constraints: Sequence[int], state: State) -> bool:
@@ -308,6 +338,8 @@ def _confirmed(finding: Finding, request: Request, runner: TlaRunner, result: Lo
         if step.state is not None
     ]
     failed = finding.trace.steps[-1].state is None
+    if not runner.specification.is_initial(runner.tla.values(states[0])):
+        raise _unconfirmed(finding)
     steps = [Step(None, (), states[0])]
     for earlier, later in pairwise(states):
         taken = next((s for s in runner.successors(earlier) if s.state == later), None)

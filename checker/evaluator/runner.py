@@ -40,6 +40,8 @@ class TlaRunner(Runner):
         """Returns the level of a state of a trace, for TLCGet."""
         self.level: int | None = None
         """The level of the state whose successors a trace needs."""
+        self.most_initial: int | None = None
+        """The maximum number of initial states that are computed, or None for all."""
         self.recorder: Any = None
         """The `liveness.Recorder` of a search for properties of behaviours."""
 
@@ -86,7 +88,8 @@ class TlaRunner(Runner):
 
     def _successors(self, state: State | None, named: bool = False) -> Iterator[Successor]:
         before = None if state is None else self.tla.values(state)
-        steps, error = self.specification.states_after(before)
+        most = self.most_initial if before is None else None
+        steps, error = self.specification.states_after(before, most)
         number: Callable[[Value], int] = self.tla.table.number
         machine = self.specification.machine
         level = (0 if state is None else cast("int", state[-1]) + 1,) if self.has_levels else ()

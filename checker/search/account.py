@@ -223,7 +223,7 @@ class Account:
         if not self.keep_going:
             problems = problems[:1]
         findings, stuck = self._traced(problems, runner, paths)
-        if findings and any(finding.trace is None for finding in findings):
+        if any(f.trace is None and not (f.site and f.site.leaves is not None) for f in findings):
             interrupted = True
             notes.append("The way to the problem was not found: the search was interrupted.")
         depth = len(self.levels)
@@ -272,6 +272,14 @@ class Account:
         """
         if not problems and self.stuck is None:
             return (), None
+        if problems and self._leaves(problems[0]):
+            # Another search follows, with wider ranges.
+            sites = self.model.sites
+            return tuple(
+                Finding(VERDICTS[p.rank], None, p.depth, None, sites[p.site], index=p.index)
+                for p in self.candidates.values()
+                if p.site is not None and self._leaves(p)
+            ), None
         ends = [problem.reached for problem in problems]
         ends.append(self.stuck)
         targets = list(dict.fromkeys(end for end in ends if end is not None))

@@ -98,6 +98,8 @@ class Specification:
         self.assumptions = [*self._assumptions()]
         self.initial: Act | None = None
         self.next: Act | None = None
+        self.initial_parts: list[Part] = []
+        """The initial condition, and where it is written."""
         self.next_part: Part | None = None
         """The next-state relation, and where it is written."""
         self.temporal = Temporal(self.compiler)
@@ -382,6 +384,7 @@ class Specification:
         self.next = self.compiler.steps(node, env, False)
 
     def _initial(self, parts: Sequence[Part]) -> Act:
+        self.initial_parts = [*parts]
         acts = [self.compiler.act(part.node, part.env, True) for part in parts]
 
         def run(frame: Frame, then: Any) -> None:
@@ -504,11 +507,33 @@ class Specification:
         except RecursionError:
             raise Located("the evaluation is nested too deep", expression.span) from None
 
+    def is_initial(self, state: Sequence[Any]) -> bool:
+        """Returns whether a state satisfies the initial condition."""
+        machine, count = self.machine, len(self.variables)
+        machine.current[:count] = state
+        machine.following[:count] = [None] * count
+        machine.missing, machine.settled = 0, False
+        assert self.initial is not None
+
+        def complete() -> None:
+            raise _Enough
+
+        try:
+            self.initial([None] * self.layout.size, complete)
+        except _Enough:
+            return True
+        except (EvaluationError, RecursionError):
+            return False
+        finally:
+            machine.settled = True
+        return False
+
     def states_after(
-        self, state: Sequence[Any] | None
+        self, state: Sequence[Any] | None, most: int | None = None
     ) -> tuple[list[tuple[int, Any, tuple[Any, ...]]], Located | None]:
         """Returns the successors of a state, each with the number of its action and the frame of
         the action, and the error that ended the work. Without a state, returns the initial states.
+        There are no more than ``most``.
         """
         machine, count = self.machine, len(self.variables)
         initial = state is None
@@ -532,9 +557,13 @@ class Specification:
                 where = "in an initial state" if initial else "at the end of this action"
                 raise Located(f"{primed} {verb} no value {where}", self._where(machine.action[0]))
             steps.append((machine.action[0], machine.action[1], tuple(target[:count])))
+            if len(steps) == most:
+                raise _Enough
 
         try:
             act([None] * self.layout.size, complete)
+        except _Enough:
+            pass
         except EvaluationError as error:
             return steps, located(error, self._where(machine.action[0]))
         except RecursionError:
@@ -554,6 +583,10 @@ class Specification:
     def actions(self) -> list[Operator]:
         """The definitions that name the steps."""
         return self.compiler.labels
+
+
+class _Enough(Exception):
+    """Ends an enumeration of states."""
 
 
 def in_order_of_need(trees: Sequence[tree.Module]) -> list[tree.Module]:

@@ -52,6 +52,10 @@ MAX_ACTIONS = 1_000
 """The maximum number of actions of the core."""
 
 
+ELEMENT = "element of \\in"
+"""The name of the value that ``x' \\in S`` chooses, which is not one of a module."""
+
+
 class Wider(Exception):
     """A value that is stored in a variable has another structure than its kind."""
 
@@ -110,6 +114,21 @@ class Actions(Ways):
         """The invariants, which also hold after steps outside of the action constraints."""
         self.step_invariants: list[Written] = []
         """The conditions on steps, which also hold on steps outside of the action constraints."""
+
+    def initially(self, parts: Sequence[Written]) -> Statement:
+        """Lowers the initial condition. Raises `NotLowered` or `Wider`."""
+        self.initial, self._label = True, None
+
+        def rest(position: int, way: Way) -> Statement:
+            if position == len(parts):
+                return self._complete(way)
+            part = parts[position]
+            place = self.place(part)
+            return self._act(part.node, place, way, lambda next: rest(position + 1, next), False)
+
+        statement = rest(0, Way({}, {}))
+        self.initial = False
+        return statement
 
     def actions(self, node: tree.Expr, env: Place) -> list[tuple[Operator | None, Statement]]:
         """Lowers the next-state relation. Returns its actions with the definitions that name them.
@@ -324,7 +343,7 @@ class Actions(Ways):
                 return self._branch(
                     test, lambda: self._act(args[1], env, way, then, False), lambda: then(way)
                 )
-            case "UNCHANGED", 1:
+            case "UNCHANGED", 1 if not self.initial:
                 return self._unchanged_variables(args[0], node, env, way, then)
             case _:
                 pass
@@ -389,7 +408,7 @@ class Actions(Ways):
         return rest(0)
 
     def _assigned(self, index: int, value: Any, env: Place, way: Way, then: Then) -> Statement:
-        updates = self._updates(index, value, env)
+        updates = None if self.initial else self._updates(index, value, env)
         if updates is not None:
             held, changes = updates
 
@@ -402,7 +421,7 @@ class Actions(Ways):
 
     def _stored(self, index: int, term: Term, way: Way, then: Then) -> Statement:
         """Continues with a value for a variable."""
-        if term.expr == self._current(index).expr:
+        if not self.initial and term.expr == self._current(index).expr:
             return then(way.having(index, lambda: term, None))
         if term.expr is None and not term.is_constant:
             return ir.Ensure(FALSE, term.site)
@@ -416,11 +435,18 @@ class Actions(Ways):
     def _element(
         self, index: int, values: Any, node: Any, env: Place, way: Way, then: Then
     ) -> Statement:
-        domain, kind = self.members(values, env)
-        slot = self.slot()
-        term = Term(kind, ir.Local(core(kind), slot))
-        body = then(way.having(index, lambda: term, term))
-        return ir.Pick(slot, domain, None, self._guard(node, "choice"), None, body)
+        bound = tree.Bound((ELEMENT,), values, False, node.span)
+
+        def body(inner: Place) -> Statement:
+            term = inner.names[ELEMENT]
+            assert isinstance(term, Term)
+            return then(way.having(index, lambda: term, term))
+
+        def around(slot: int, domain: Expr, inner: Statement) -> Statement:
+            return ir.Pick(slot, domain, None, self._guard(node, "choice"), None, inner)
+
+        result: Statement = self.enumerated((bound,), env, body, around, ir.Bind)
+        return result
 
     def _updates(
         self, index: int, value: Any, env: Place
@@ -483,14 +509,15 @@ class Actions(Ways):
 
     def _complete(self, way: Way) -> Statement:
         missing = [
-            f"{variable.name}'"
+            variable.name if self.initial else f"{variable.name}'"
             for index, variable in enumerate(self.specification.variables)
             if index not in way.after
         ]
         if missing:
             span = self._label.place if self._label else self.specification.config.source_span
             verb = "has" if len(missing) == 1 else "have"
-            message = f"{', '.join(missing)} {verb} no value at the end of this action"
+            where = "in an initial state" if self.initial else "at the end of this action"
+            message = f"{', '.join(missing)} {verb} no value {where}"
             return ir.Ensure(FALSE, self.site(span, message))
         checks: list[Statement] = []
         stores: list[Statement] = []
@@ -501,7 +528,7 @@ class Actions(Ways):
             for update in store:
                 self._store(index, update.steps, update.kind, update.value, checks, stores)
         stored = ir.Sequence((*checks, *stores))
-        if not self.allowed:
+        if self.initial or not self.allowed:
             return stored
         # A step outside of the action constraints is one that changes nothing: it counts, and it
         # prevents a deadlock.

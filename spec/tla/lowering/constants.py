@@ -46,7 +46,7 @@ LANGUAGE = frozenset([
 """The operators of the language, which no module defines."""
 MAX_RECURSION = 50
 """The maximum nesting depth of the calls of one definition."""
-MAX_WRITTEN = 4_096
+MAX_WRITTEN = 64
 """The size of the largest constant set that is written out."""
 OF_STATES = frozenset(["'", "ENABLED", "UNCHANGED", "[]", "<>", "~>", "-+->", "\\cdot"])
 """The operators of the language whose value is never taken for constant."""

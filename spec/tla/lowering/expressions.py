@@ -7,9 +7,11 @@ from typing import Any, ClassVar
 
 from fencepost.spec.core import ir, types
 from fencepost.spec.core.ir import BOOL, Expr
-from fencepost.spec.records import replace
+from fencepost.spec.core.size_limits import MAX_CAPACITY, countable
+from fencepost.spec.records import dataclass, replace
 from fencepost.spec.text.source import Span
 from fencepost.spec.tla.inference.kinds import (
+    FLAGS,
     NEVER,
     TRUTH,
     Fun,
@@ -54,6 +56,17 @@ from fencepost.spec.tla.values import kinds as values
 
 MAX_WORK = 100_000
 """The maximum number of expressions of a module with all definitions expanded."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Source:
+    """What is enumerated for the elements of a set: each combination of elements of ``domains`` is
+    one of its elements, which ``build`` returns. ``held`` are values to bind around everything.
+    """
+
+    domains: tuple[Expr, ...]
+    build: Callable[[Sequence[Expr]], Term]
+    held: tuple[tuple[int, Expr], ...] = ()
 
 
 class Expressions(Constants):
@@ -181,12 +194,17 @@ class Expressions(Constants):
         # Intervals and sets of subsets are enumerated without being built.
         return term.expr or self.into(term, kind), kind.element
 
-    def materialized(self, domain: Expr, element: Kind) -> Expr:
+    def materialized(self, domain: Expr) -> Expr:
         """Returns a set that is built, and may be bound. Raises `NotLowered` if it is too large."""
         if not isinstance(domain, ir.Interval | ir.Subsets | ir.Universe):
             return domain
-        kind = core(set_of(element, self._most(domain)))
-        return domain if domain.type == kind else ir.Convert(kind, domain)
+        assert isinstance(domain.type, types.Set)
+        element, size = domain.type.element, self._most(domain)
+        if countable(element, FLAGS):
+            return domain
+        if size > MAX_CAPACITY:
+            raise NotLowered(f"a set may have more than {MAX_CAPACITY:,} elements")
+        return ir.Convert(types.Set(element, size), domain)
 
     def enumerated(
         self,
@@ -199,31 +217,43 @@ class Expressions(Constants):
         """Lowers something with bound names. ``around`` adds an enumeration to what is inside, and
         ``let`` binds a value. All sets are evaluated before the first element is bound.
         """
-        sets: list[tuple[Bound, str, Expr, Kind]] = []
+        sets: list[tuple[Bound, str, Source]] = []
         for bound in bounds:
             assert bound.domain is not None
             for name in bound.names[:1] if bound.pattern else bound.names:
-                sets.append((bound, name, *self.members(bound.domain, env)))
-        held: list[tuple[int, Expr]] = []
-        if len(sets) > 1:
-            for number, (bound, name, domain, kind) in enumerate(sets):
+                sets.append((bound, name, self.source(bound.domain, env)))
+        slots: list[tuple[Any, int, Expr]] = []
+        domains: list[list[Expr]] = []
+        for number, (_, _, source) in enumerate(sets):
+            slots += [(let, slot, value) for slot, value in source.held]
+            domains.append([])
+            for domain in source.domains:
                 if number and not is_total(domain):
-                    slot, built = self.slot(), self.materialized(domain, kind)
-                    held.append((slot, built))
-                    sets[number] = bound, name, ir.Local(built.type, slot), kind
-        slots: list[tuple[int, Expr]] = []
+                    built = self.materialized(domain)
+                    slots.append((let, self.slot(), built))
+                    domain = ir.Local(built.type, slots[-1][1])
+                domains[-1].append(domain)
         inner = env
-        for bound, name, domain, kind in sets:
-            slot = self.slot()
-            slots.append((slot, domain))
-            term = Term(kind, ir.Local(core(kind), slot))
+        for (bound, name, source), parts in zip(sets, domains, strict=True):
+            elements: list[Expr] = []
+            for domain in parts:
+                slots.append((around, self.slot(), domain))
+                assert isinstance(domain.type, types.Set)
+                elements.append(ir.Local(domain.type.element, slots[-1][1]))
+            term = source.build(elements)
+            if term.expr is not None and not is_simple(term.expr):
+                slots.append((let, self.slot(), term.expr))
+                term = Term(term.kind, ir.Local(term.expr.type, slots[-1][1]))
             inner = inner.having(self.taken(bound, name, term))
         result = body(inner)
-        for slot, domain in reversed(slots):
-            result = around(slot, domain, result)
-        for slot, value in reversed(held):
-            result = let(slot, value, result)
+        for enclose, slot, value in reversed(slots):
+            result = enclose(slot, value, result)
         return result
+
+    def source(self, node: tree.Expr, env: Place) -> Source:
+        """Returns what to enumerate for the elements of a set."""
+        domain, kind = self.members(node, env)
+        return Source((domain,), lambda elements: Term(kind, elements[0]))
 
     def taken(self, bound: Bound, name: str, term: Term) -> dict[str, Binding]:
         """Returns the names of a bound for an element of its set."""

@@ -130,7 +130,12 @@ class Membership(Numbers):
             inside = self.universe.contains(values.value, term.value)
             return TRUE if inside else FALSE
         if values.is_constant and isinstance(values.value, LazySet):
-            return self._member_of_lazy(term, values.value, span)
+            try:
+                return self._member_of_lazy(term, values.value, span)
+            except NotLowered:
+                if not self.is_listed(values.value):
+                    raise
+                values = self.written(values)
         if isinstance(values.kind, Never):
             return self.into(values, TRUTH)
         wanted = self.only(values, SetOf, span, "a set is expected here")

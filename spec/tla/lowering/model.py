@@ -22,7 +22,7 @@ from fencepost.spec.tla.modules.scopes import Operator
 from fencepost.spec.tla.values.kinds import Value
 
 MAX_INITIAL = 20_000
-"""The maximum number of initial states."""
+"""The maximum number of initial states that the evaluator computes."""
 MAX_REPEATED = 100
 """The maximum number of times that the module is lowered, each time for wider kinds."""
 
@@ -67,11 +67,12 @@ def lowered(
     specification: Specification,
     kinds: Sequence[Kind],
     ranges: Mapping[str, Range],
-    initial: Sequence[Sequence[Value]],
+    initial: Sequence[Sequence[Value]] | None,
     wanted: Sequence[Wanted],
 ) -> Lowered:
     """Lowers a module. The kinds of the variables include those of ``kinds``, and the bounds of the
-    bets those of ``ranges``. ``initial`` are the initial states. Raises `NotLowered`.
+    bets those of ``ranges``. ``initial`` are the initial states; if it is None, the initial
+    condition is lowered. Raises `NotLowered`.
     """
     names = [variable.name for variable in specification.variables]
     structures = [*kinds]
@@ -90,7 +91,7 @@ def lowered(
 def _lowered(
     specification: Specification,
     kinds: list[Kind],
-    initial: Sequence[Sequence[Value]],
+    initial: Sequence[Sequence[Value]] | None,
     wanted: Sequence[Wanted],
 ) -> Lowered:
     top = specification.config.source_span
@@ -104,6 +105,11 @@ def _lowered(
         _parts(item.condition for item in wanted if item.property.kind is kind)
         for kind in (PropertyKind.INVARIANT, PropertyKind.STEP_INVARIANT)
     )
+    beginning = (
+        lowering.initially(specification.initial_parts)
+        if initial is None
+        else _initial(lowering, initial)
+    )
     actions = lowering.actions(part.node, lowering.place(part))
     properties = tuple(_property(item, lowering) for item in wanted)
     model = ir.Model(
@@ -112,7 +118,7 @@ def _lowered(
             ir.StateVariable(variable.name, core(kind), "variable", "", False, variable.span or top)
             for variable, kind in zip(specification.variables, kinds, strict=True)
         ),
-        initial=_initial(lowering, initial),
+        initial=beginning,
         actions=tuple(
             ir.Action(
                 "Next" if label is None else label.name,

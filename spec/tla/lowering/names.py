@@ -39,6 +39,8 @@ class Names(Functions):
         super().__init__(specification)
         self.kinds = kinds
         self.after: Mapping[int, Callable[[], Term]] = {}
+        self.initial = False
+        """Whether the expressions are about an initial state: ``after`` has its variables."""
 
     def reads_next(self, expr: Expr) -> bool:
         return any(isinstance(node, ir.Variable) and node.next for node in walk(expr))
@@ -73,12 +75,14 @@ class Names(Functions):
 
     def variable(self, index: int, span: Span, primed: bool) -> Term:
         """Returns the value of a variable in the current state or in the next first."""
-        if not primed:
+        if self.initial and primed:
+            raise NotLowered("the initial condition is about the next state")
+        if not primed and not self.initial:
             return Term(self.kinds[index], ir.Variable(core(self.kinds[index]), index))
         term = self.after.get(index)
         if term is None:
-            name = self.specification.variables[index].name
-            return self.failing(span, f"{name}' is read here before it has a value")
+            name = self.specification.variables[index].name + ("" if self.initial else "'")
+            return self.failing(span, f"{name} is read here before it has a value")
         return term()
 
     def _local(self, local: Any, node: Any, env: Place) -> Term:

@@ -18,6 +18,8 @@ class Targets(Tables):
 
     def target(self, node: Any, env: Place) -> int | None:
         """Returns the variable that an equation assigns, or None."""
+        if self.initial:
+            return self._variable_of(node, env)
         if not isinstance(node, Apply):
             return None
         if node.name == "'" and len(node.args) == 1 and not node.path:
@@ -85,6 +87,8 @@ class Targets(Tables):
             case tree.Junction(sign="\\/") | tree.Quantified(sign="\\E") | tree.Boxed():
                 return True
             case Apply(name="'" | "UNCHANGED"):
+                return True
+            case Apply(name="=" | "\\in", path=()) if self.initial:
                 return True
             case Apply(path=path, args=args):
                 if path:

@@ -38,6 +38,8 @@ from fencepost.spec.tla.inference.kinds import (
 )
 from fencepost.spec.tla.values.kinds import EvaluationError, LazyFunction, LazySet, Value
 
+MAX_LISTED = 65_535
+"""The maximum size of a constant set that is written out."""
 NO_VALUE: Final = object()
 """The `Term.value` of what is not constant."""
 BINDING = (
@@ -161,12 +163,21 @@ class Terms:
     def written(self, term: Term) -> Term:
         """Returns a term whose sets and functions are written out if it is constant."""
         if term.is_constant and isinstance(term.kind, Never):
+            if isinstance(term.value, LazySet) and not self.is_listed(term.value):
+                raise NotLowered(f"a set of more than {MAX_LISTED:,} elements is written out")
             try:
                 value = self.universe.normalise(term.value)
             except EvaluationError as error:
                 raise NotLowered(str(error)) from None
             return Term(kind_of(self.universe, value), value=value)
         return term
+
+    def is_listed(self, values: LazySet) -> bool:
+        """Returns whether a constant set is small enough to be written out."""
+        try:
+            return values.is_finite(self.universe) and values.size(self.universe) <= MAX_LISTED
+        except EvaluationError:
+            return True
 
     def let(self, value: Expr, kind: Kind, body: Callable[[Expr], Expr]) -> Expr:
         """Returns what ``body`` makes of a value that it may use several times."""
