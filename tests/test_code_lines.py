@@ -15,7 +15,7 @@ ROWS: dict[str, int] = {
     "bench/engine_mutants": 900,
     "checker": 1_950,
     "checker/cli": 3_700,
-    "checker/compiled": 300,
+    "checker/compiled": 400,
     "checker/evaluator": 1_100,
     "checker/lsp": 2_350,
     "checker/native": 11_650,
@@ -40,11 +40,11 @@ ROWS: dict[str, int] = {
     "spec/mutation": 500,
     "spec/semantics": 1_350,
     "spec/syntax": 3_050,
-    "spec/tla": 6_500,
+    "spec/tla": 6_550,
     # The compiled path is counted apart from the front end and its evaluator, which are complete
     # without it.
-    "spec/tla/inference": 500,
-    "spec/tla/lowering": 4_000,
+    "spec/tla/inference": 550,
+    "spec/tla/lowering": 4_200,
     "spec/text": 450,
     "tests": 800,
     "tests/bench": 1_100,

@@ -37,10 +37,16 @@ def with_bets(kind: Kind, path: str, ranges: Ranges) -> Kind:
         case Number(low, high):
             return Number(*_bounds(low, high, path, ranges), path)
         case Rec(fields):
-            return Rec(tuple((n, with_bets(part, f"{path}.{n}", ranges)) for n, part in fields))
+            # Names other than strings need not differ as texts.
+            keys = [n if isinstance(n, str) else f"#{i}" for i, (n, _) in enumerate(fields)]
+            parts = [
+                with_bets(part, f"{path}.{key}", ranges)
+                for key, (_, part) in zip(keys, fields, strict=True)
+            ]
+            return Rec(tuple((n, part) for (n, _), part in zip(fields, parts, strict=True)))
         case Tup(items):
-            parts = enumerate(items, 1)
-            return Tup(tuple(with_bets(part, f"{path}[{n}]", ranges) for n, part in parts))
+            numbered = enumerate(items, 1)
+            return Tup(tuple(with_bets(part, f"{path}[{n}]", ranges) for n, part in numbered))
         case Seq(element, capacity):
             inner = with_bets(element, f"{path}[]", ranges)
             return Seq(inner, _bounds(0, capacity, f"#{path}", ranges)[1], f"#{path}")

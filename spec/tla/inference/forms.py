@@ -132,7 +132,7 @@ class Forms:
                     name: self.decode(item, part)
                     for (name, part), item in zip(fields, value, strict=True)
                 }
-                return domain.function([parts[str(name)] for name in domain.elements])
+                return domain.function([parts[name] for name in domain.elements])
             case Tup(items):
                 return tuple(map(self.decode, value, items))
             case Seq(element):

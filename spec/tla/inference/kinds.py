@@ -8,7 +8,7 @@ of a variable includes everything that the module stores in it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, TypeAlias, assert_never
 
 from fencepost.spec.core import types
@@ -19,6 +19,8 @@ from fencepost.spec.text.source import Span
 from fencepost.spec.tla.values.kinds import Boolean, Function, ModelValue, Value
 from fencepost.spec.tla.values.universe import Universe
 
+MAX_FIELDS = 256
+"""The maximum number of fields of a record."""
 MAX_KEYS = 4_096
 """The maximum number of keys in the core's type of a function."""
 FLAGS = 128
@@ -71,9 +73,11 @@ class Name:
 
 @dataclass(frozen=True, slots=True)
 class Rec:
-    """Records with these fields, in the order of their names' ranks."""
+    """Records with these fields, in the order of their names' ranks. A function whose arguments are
+    of several kinds is a record, too: each argument is the name of a field.
+    """
 
-    fields: tuple[tuple[str, Kind], ...]
+    fields: tuple[tuple[Value, Kind], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -341,7 +345,7 @@ def kind_of(universe: Universe, value: Value) -> Kind:
     if isinstance(value, Function):
         domain = value.domain
         kinds = [kind_of(universe, item) for item in value[1:]]
-        if domain.is_record:
+        if domain.is_record or not has_keys(universe, domain.values):
             return record(universe, dict(zip(domain.elements, kinds, strict=True)))
         return function(universe, domain.values, joined(kinds))
     if isinstance(value, tuple):
@@ -350,9 +354,12 @@ def kind_of(universe: Universe, value: Value) -> Kind:
     raise NotLowered("a set or function that is not written out is used as a value")
 
 
-def record(universe: Universe, fields: dict[str, Kind]) -> Rec:
+def record(universe: Universe, fields: Mapping[Value, Kind]) -> Rec:
     """Returns the kind of records with these fields."""
-    return Rec(tuple((name, fields[name]) for name in sorted(fields, key=universe.rank)))
+    if len(fields) > MAX_FIELDS:
+        raise NotLowered(f"a function has more than {MAX_FIELDS} arguments of several kinds")
+    names = universe.domain_of(frozenset(fields)).elements
+    return Rec(tuple((name, fields[name]) for name in names))
 
 
 def sequence(kinds: Sequence[Kind]) -> Kind:
@@ -363,12 +370,17 @@ def sequence(kinds: Sequence[Kind]) -> Kind:
     return Fun(frozenset(range(1, len(kinds) + 1)), Number(1, len(kinds)), element)
 
 
-def function(universe: Universe, domain: frozenset[Value], element: Kind) -> Fun:
-    """Returns the kind of functions with a domain."""
+def has_keys(universe: Universe, domain: frozenset[Value]) -> bool:
+    """Returns whether the elements of a domain are keys of a map of the core: they are of one kind
+    with few values.
+    """
     keys = joined(kind_of(universe, key) for key in domain)
-    if isinstance(keys, Union) or not countable(core(keys), MAX_KEYS):
-        raise NotLowered("the domain of a function has elements of different kinds, or too many")
-    return Fun(domain, keys, element)
+    return not isinstance(keys, Union) and countable(core(keys), MAX_KEYS)
+
+
+def function(universe: Universe, domain: frozenset[Value], element: Kind) -> Fun:
+    """Returns the kind of functions with a domain that has keys."""
+    return Fun(domain, joined(kind_of(universe, key) for key in domain), element)
 
 
 # ---------------------------------------------------------------- the core

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
 from fencepost.spec.core import ir, types
@@ -30,6 +30,7 @@ from fencepost.spec.tla.inference.kinds import (
     components,
     core,
     function,
+    has_keys,
     head,
     items_of,
     join,
@@ -38,7 +39,7 @@ from fencepost.spec.tla.inference.kinds import (
     sequence,
 )
 from fencepost.spec.tla.lowering.expressions import Expressions, Source
-from fencepost.spec.tla.lowering.places import Place
+from fencepost.spec.tla.lowering.places import Binding, Place
 from fencepost.spec.tla.lowering.terms import (
     FALSE,
     TRUE,
@@ -86,11 +87,9 @@ class Functions(Expressions):
         order = self.universe.domain_of(domain)
         if not domain:
             return self.constant(())
-        if order.is_record:
+        if order.is_record or not has_keys(self.universe, domain):
             terms = {
-                str(key): self.written(
-                    self.expr(node.body, env.having({names[0]: self.constant(key)}))
-                )
+                key: self.written(self.expr(node.body, env.having(self._arguments(names, key))))
                 for key in order.elements
             }
             return self.record(terms)
@@ -202,8 +201,8 @@ class Functions(Expressions):
 
     def function_of(self, order: Any, terms: Sequence[Term]) -> Term:
         """Returns a function with a constant domain from its values in order."""
-        if order.is_record:
-            return self.record(dict(zip(map(str, order.elements), terms, strict=True)))
+        if order.is_record or not has_keys(self.universe, order.values):
+            return self.record(dict(zip(order.elements, terms, strict=True)))
         if order.values == frozenset(range(1, len(terms) + 1)):
             return self.tuple_of(terms)
         keys = function(self.universe, order.values, NEVER)
@@ -339,10 +338,17 @@ class Functions(Expressions):
                 if key.value == name:
                     return Term(part, inner)
                 continue
-            test = self.equal(key, self.constant(name), span)
+            test = self._names(key, name, span)
             if test != FALSE:
                 result = self.either(test, Term(part, inner), result)
         return result
+
+    def _names(self, key: Term, name: Value, span: Span) -> Expr:
+        """Returns whether a key is the name of a field or the number of a component."""
+        field = self.constant(name)
+        if all(head(case) != head(field.kind) for case in cases(key.kind)):
+            return FALSE
+        return self.equal(key, field, span)
 
     def _at_position(self, expr: Expr, kind: Seq, key: Term, span: Span) -> Term:
         position = self.only(key, Number, span, "a sequence is applied to this argument")
@@ -423,7 +429,14 @@ class Functions(Expressions):
             {name: self.written(self.expr(value, env)) for name, value in node.fields}
         )
 
-    def record(self, terms: dict[str, Term]) -> Term:
+    def _arguments(self, names: Sequence[str], key: Value) -> dict[str, Binding]:
+        """Returns the values of the bound names of a function for an argument."""
+        if len(names) == 1:
+            return {names[0]: self.constant(key)}
+        assert isinstance(key, tuple)
+        return {name: self.constant(part) for name, part in zip(names, key, strict=True)}
+
+    def record(self, terms: Mapping[Value, Term]) -> Term:
         """Returns a record."""
         kind = record(self.universe, {name: term.kind for name, term in terms.items()})
         fields = tuple(self.into(terms[name], part) for name, part in kind.fields)
@@ -580,13 +593,13 @@ class Functions(Expressions):
             names, members(kind), self.parts(whole.code, kind), strict=True
         ):
             old = Term(part, inner)
-            test = self.equal(key, self.constant(name), span)
+            test = self._names(key, name, span)
             if test in (TRUE, FALSE):
                 terms.append(self.written(new(old)) if test == TRUE else old)
             else:
                 terms.append(self.either(test, new(old), old))
         if isinstance(kind, Rec):
-            return self.record(dict(zip([str(name) for name in names], terms, strict=True)))
+            return self.record(dict(zip(names, terms, strict=True)))
         result = Tup(tuple(term.kind for term in terms))
         parts = tuple(self.into(term, term.kind) for term in terms)
         return Term(result, ir.MakeRecord(core(result), parts))
