@@ -29,6 +29,7 @@ from fencepost.checker.native.search import ENGINE as LOCAL
 from fencepost.checker.outcome import Fact, Finding, Limit, Outcome, Step, Trace, Verdict
 from fencepost.checker.request import Request, Translation, Unsupported
 from fencepost.checker.search.account import Account
+from fencepost.checker.search.alarm import raised_after
 from fencepost.spec.core.ir import Model, Site
 from fencepost.spec.core.open_ranges import Range, exceeds_64_bits, widened
 from fencepost.spec.core.types import State
@@ -37,7 +38,7 @@ from fencepost.spec.semantics.choice_points import EvaluationError
 from fencepost.spec.semantics.stepper import Failure, Reason
 from fencepost.spec.text.problem import listing
 from fencepost.spec.tla.evaluate.specification import Specification
-from fencepost.spec.tla.inference.kinds import NotLowered
+from fencepost.spec.tla.inference.kinds import NEVER, Kind, NotLowered
 from fencepost.spec.tla.lowering.model import Lowered, Wanted, lowered, seen
 from fencepost.spec.tla.standard.rows import record
 from fencepost.spec.tla.values.kinds import Value
@@ -88,6 +89,10 @@ class Scouted:
     initial: tuple[State, ...] | None
     states: tuple[State, ...]
     levels: tuple[int, ...]
+
+
+class _TooLong(Exception):
+    """The evaluation of initial states takes too long."""
 
 
 class Unconfirmed(Exception):
@@ -233,7 +238,9 @@ def _prepared(
             return None, None
         initial = scouted.initial and [model.values(state) for state in scouted.initial]
         try:
-            kinds = seen(specification, [model.values(state) for state in scouted.states])
+            kinds: list[Kind] = [NEVER] * len(model.variables)
+            if scouted.states:
+                kinds = seen(specification, [model.values(state) for state in scouted.states])
             return scouted, lowered(specification, kinds, {}, initial, wanted)
         except NotLowered:
             if scouted.initial is not None:
@@ -245,20 +252,24 @@ def _scouted(runner: TlaRunner, most: int | None) -> Scouted | None:
     """Visits the first states, level by level. All initial states are included, unless there are
     more than ``most``. Returns None if the evaluation of an initial state fails.
     """
-    model, start = runner.tla, time.monotonic()
+    model = runner.tla
     conditions = any(prop.kind.of_initial_states for prop in model.properties)
     most = None if conditions else most
     runner.most_initial = most and most + 1
     initial: list[State] = []
-    for step in runner.initial():
-        if step.failure is not None or step.state is None:
-            return None
-        initial.append(step.state)
+    try:
+        with raised_after(MAX_SECONDS if most else MAX_INITIAL_SECONDS, _TooLong):
+            for step in runner.initial():
+                if step.failure is not None or step.state is None:
+                    return None
+                initial.append(step.state)
+    except _TooLong:
+        if most is None:
+            raise NotLowered("the initial states take too long") from None
+        return Scouted(None, (), ())
     listed: tuple[State, ...] | None = tuple(initial)
     if most is not None and len(initial) > most:
         listed = None
-    if time.monotonic() - start > MAX_INITIAL_SECONDS:
-        raise NotLowered("the initial states take too long")
     end = time.monotonic() + MAX_SECONDS
     constraints = model.searched(()).constraints
     visited = dict.fromkeys(initial)

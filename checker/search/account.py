@@ -273,13 +273,14 @@ class Account:
         if not problems and self.stuck is None:
             return (), None
         if problems and self._leaves(problems[0]):
-            # Another search follows, with wider ranges.
-            sites = self.model.sites
-            return tuple(
-                Finding(VERDICTS[p.rank], None, p.depth, None, sites[p.site], index=p.index)
-                for p in self.candidates.values()
-                if p.site is not None and self._leaves(p)
-            ), None
+            # Another search follows, with wider ranges. One finding for each bound is enough.
+            bounds: dict[tuple[int | None, bool], Finding] = {}
+            for p in sorted(self.candidates.values(), key=lambda p: p.order):
+                site = None if p.site is None else self.model.sites[p.site]
+                if site is not None and site.leaves is not None:
+                    finding = Finding(VERDICTS[p.rank], None, p.depth, None, site, index=p.index)
+                    bounds.setdefault((site.leaves, site.above), finding)
+            return tuple(bounds.values()), None
         ends = [problem.reached for problem in problems]
         ends.append(self.stuck)
         targets = list(dict.fromkeys(end for end in ends if end is not None))

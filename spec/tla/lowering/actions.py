@@ -274,6 +274,7 @@ class Actions(Ways):
             lambda inner: self._act(node.body, inner, way, then, outer),
             around,
             ir.Bind,
+            self._given,
         )
         return result
 
@@ -445,8 +446,18 @@ class Actions(Ways):
         def around(slot: int, domain: Expr, inner: Statement) -> Statement:
             return ir.Pick(slot, domain, None, self._guard(node, "choice"), None, inner)
 
-        result: Statement = self.enumerated((bound,), env, body, around, ir.Bind)
+        result: Statement = self.enumerated((bound,), env, body, around, ir.Bind, self._given)
         return result
+
+    def _given(self, condition: Expr, inner: Statement) -> Statement:
+        """Restricts choices to those that satisfy a condition. All of them are tried, so that a
+        condition without a value is always found.
+        """
+        if condition == TRUE:
+            return inner
+        span = self.specification.config.source_span
+        self.guards.append(ir.Guard("choice", span, self._action))
+        return _sequence(ir.Require(condition, len(self.guards) - 1), inner)
 
     def _updates(
         self, index: int, value: Any, env: Place

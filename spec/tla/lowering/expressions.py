@@ -53,6 +53,7 @@ from fencepost.spec.tla.modules.scopes import Named
 from fencepost.spec.tla.syntax import tree
 from fencepost.spec.tla.syntax.tree import Bound
 from fencepost.spec.tla.values import kinds as values
+from fencepost.spec.tla.values.kinds import LazySet
 
 MAX_WORK = 100_000
 """The maximum number of expressions of a module with all definitions expanded."""
@@ -61,12 +62,15 @@ MAX_WORK = 100_000
 @dataclass(frozen=True, slots=True, eq=False)
 class Source:
     """What is enumerated for the elements of a set: each combination of elements of ``domains`` is
-    one of its elements, which ``build`` returns. ``held`` are values to bind around everything.
+    one of its elements, which ``build`` returns, if it satisfies ``test``. ``held`` are values to
+    bind around everything.
     """
 
     domains: tuple[Expr, ...]
     build: Callable[[Sequence[Expr]], Term]
     held: tuple[tuple[int, Expr], ...] = ()
+    test: Callable[[Term], Expr] | None = None
+    """The condition that the elements satisfy, or None if all do."""
 
 
 class Expressions(Constants):
@@ -213,15 +217,19 @@ class Expressions(Constants):
         body: Callable[[Place], Any],
         around: Callable[[int, Expr, Any], Any],
         let: Callable[[int, Expr, Any], Any],
+        given: Callable[[Expr, Any], Any] | None = None,
     ) -> Any:
         """Lowers something with bound names. ``around`` adds an enumeration to what is inside, and
-        ``let`` binds a value. All sets are evaluated before the first element is bound.
+        ``let`` binds a value. All sets are evaluated before the first element is bound. ``given``
+        restricts what is inside to elements that satisfy a condition; without it, sets that have
+        such a condition are built.
         """
         sets: list[tuple[Bound, str, Source]] = []
         for bound in bounds:
             assert bound.domain is not None
             for name in bound.names[:1] if bound.pattern else bound.names:
-                sets.append((bound, name, self.source(bound.domain, env)))
+                source = None if given is None else self.filtered(bound.domain, env)
+                sets.append((bound, name, source or self.source(bound.domain, env)))
         slots: list[tuple[Any, int, Expr]] = []
         domains: list[list[Expr]] = []
         for number, (_, _, source) in enumerate(sets):
@@ -234,6 +242,7 @@ class Expressions(Constants):
                     domain = ir.Local(built.type, slots[-1][1])
                 domains[-1].append(domain)
         inner = env
+        conditions: list[Expr] = []
         for (bound, name, source), parts in zip(sets, domains, strict=True):
             elements: list[Expr] = []
             for domain in parts:
@@ -245,10 +254,37 @@ class Expressions(Constants):
                 slots.append((let, self.slot(), term.expr))
                 term = Term(term.kind, ir.Local(term.expr.type, slots[-1][1]))
             inner = inner.having(self.taken(bound, name, term))
+            if source.test is not None:
+                conditions.append(source.test(term))
         result = body(inner)
+        if given is not None and conditions:
+            result = given(conjunction(conditions), result)
         for enclose, slot, value in reversed(slots):
             result = enclose(slot, value, result)
         return result
+
+    def filtered(self, node: tree.Expr, env: Place) -> Source | None:
+        """Returns what to enumerate for a large constant set that has a condition, or None for
+        another set.
+        """
+        place, kept = self.definition(node, env)
+        if not isinstance(kept, tree.Filter) or kept.bound.domain is None:
+            return None
+        if not self.is_constant(kept.bound.domain, place):
+            return None
+        if not isinstance(self.evaluated(kept.bound.domain, place).value, LazySet):
+            return None
+        source = self.source(kept.bound.domain, place)
+
+        def test(term: Term) -> Expr:
+            names = self.taken(kept.bound, kept.bound.names[0], term)
+            return self.cond(kept.condition, place.having(names))
+
+        return Source(source.domains, source.build, source.held, test)
+
+    def definition(self, node: tree.Expr, env: Place) -> tuple[Place, tree.Expr]:
+        """Returns the expression that a name without arguments stands for, and its place."""
+        raise NotImplementedError
 
     def source(self, node: tree.Expr, env: Place) -> Source:
         """Returns what to enumerate for the elements of a set."""
@@ -278,8 +314,16 @@ class Expressions(Constants):
         def around(slot: int, domain: Expr, inner: Expr) -> Expr:
             return ir.Quantified(every, slot, domain, inner)
 
+        def given(condition: Expr, inner: Expr) -> Expr:
+            # An element that fails the condition must not make the evaluation end.
+            if not is_total(condition):
+                raise NotLowered("the condition of a large set may have no value")
+            if every:
+                return disjunction([negation(condition), inner])
+            return conjunction([condition, inner])
+
         condition = self.enumerated(
-            node.bounds, env, lambda inner: self.cond(node.body, inner), around, self._let_of
+            node.bounds, env, lambda inner: self.cond(node.body, inner), around, self._let_of, given
         )
         return self.condition(condition)
 

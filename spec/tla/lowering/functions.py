@@ -119,7 +119,7 @@ class Functions(Expressions):
         match node:
             case tree.FunctionSet(domain, range):
                 if self.is_constant(domain, env):
-                    keys = self.written(self.evaluated(domain, env)).value
+                    keys: Any = self.written(self.evaluated(domain, env)).value
                     if isinstance(keys, frozenset) and keys:
                         return self._functions(keys, self.source(range, env))
                 return self._functions_of_any_domain(node, env)
@@ -429,11 +429,10 @@ class Functions(Expressions):
             {name: self.written(self.expr(value, env)) for name, value in node.fields}
         )
 
-    def _arguments(self, names: Sequence[str], key: Value) -> dict[str, Binding]:
+    def _arguments(self, names: Sequence[str], key: Any) -> dict[str, Binding]:
         """Returns the values of the bound names of a function for an argument."""
         if len(names) == 1:
             return {names[0]: self.constant(key)}
-        assert isinstance(key, tuple)
         return {name: self.constant(part) for name, part in zip(names, key, strict=True)}
 
     def record(self, terms: Mapping[Value, Term]) -> Term:

@@ -20,7 +20,7 @@ from fencepost.spec.tla.lowering.places import Argument, Definition, LocalInstan
 from fencepost.spec.tla.lowering.terms import (
     Term,
 )
-from fencepost.spec.tla.modules.scopes import BuiltIn, Given, Operator, Substituted, Variable
+from fencepost.spec.tla.modules.scopes import BuiltIn, Given, Operator, Part, Substituted, Variable
 from fencepost.spec.tla.syntax import tree
 
 
@@ -90,6 +90,29 @@ class Names(Functions):
             return self.expr(local.body, self.entered(local, node, env))
         assert not isinstance(local, LocalInstance)
         return self.bound_value(local, env.primed)
+
+    def definition(self, node: tree.Expr, env: Place) -> tuple[Place, tree.Expr]:
+        while (
+            isinstance(node, tree.Apply) and not node.args and node.name not in self.LANGUAGE_FORMS
+        ):
+            local = None if node.path else env.names.get(node.name)
+            if isinstance(local, Argument) and local.term is None:
+                node, env = local.node, self.inside_of(local, env.primed)
+                continue
+            if isinstance(local, Definition):
+                node, env = local.body, self.entered(local, node, env)
+                continue
+            if local is not None or node.name in ("BOOLEAN", "STRING"):
+                break
+            entity, instance = self.meaning(node, env)
+            if isinstance(entity, Substituted):
+                node, env = entity.expr, env.outside(entity.outer)
+            elif isinstance(entity, Operator) and not isinstance(entity, Part):
+                env = self.called(entity, node, env, instance)
+                node = entity.body
+            else:
+                break
+        return env, node
 
     def inside_of(self, local: Argument, primed: bool) -> Place:
         """Returns the place of an argument, whose value is wanted in this or in the next state."""
