@@ -123,8 +123,9 @@ class Actions(Ways):
             if position == len(parts):
                 return self._complete(way)
             part = parts[position]
-            place = self.place(part)
-            return self._act(part.node, place, way, lambda next: rest(position + 1, next), False)
+            return self._act(
+                part.node, self.place(part), way, lambda next: rest(position + 1, next), False
+            )
 
         statement = rest(0, Way({}, {}))
         self.initial = False
@@ -274,7 +275,7 @@ class Actions(Ways):
             lambda inner: self._act(node.body, inner, way, then, outer),
             around,
             ir.Bind,
-            self._given,
+            self._restricted,
         )
         return result
 
@@ -446,10 +447,10 @@ class Actions(Ways):
         def around(slot: int, domain: Expr, inner: Statement) -> Statement:
             return ir.Pick(slot, domain, None, self._guard(node, "choice"), None, inner)
 
-        result: Statement = self.enumerated((bound,), env, body, around, ir.Bind, self._given)
+        result: Statement = self.enumerated((bound,), env, body, around, ir.Bind, self._restricted)
         return result
 
-    def _given(self, condition: Expr, inner: Statement) -> Statement:
+    def _restricted(self, condition: Expr, inner: Statement) -> Statement:
         """Restricts choices to those that satisfy a condition. All of them are tried, so that a
         condition without a value is always found.
         """

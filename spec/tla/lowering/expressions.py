@@ -61,7 +61,7 @@ MAX_WORK = 100_000
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Source:
-    """What is enumerated for the elements of a set: each combination of elements of ``domains`` is
+    """The enumeration of a set: each combination of elements of ``domains`` is
     one of its elements, which ``build`` returns, if it satisfies ``test``. ``held`` are values to
     bind around everything.
     """
@@ -217,18 +217,18 @@ class Expressions(Constants):
         body: Callable[[Place], Any],
         around: Callable[[int, Expr, Any], Any],
         let: Callable[[int, Expr, Any], Any],
-        given: Callable[[Expr, Any], Any] | None = None,
+        restrict: Callable[[Expr, Any], Any] | None = None,
     ) -> Any:
         """Lowers something with bound names. ``around`` adds an enumeration to what is inside, and
-        ``let`` binds a value. All sets are evaluated before the first element is bound. ``given``
-        restricts what is inside to elements that satisfy a condition; without it, sets that have
-        such a condition are built.
+        ``let`` binds a value. All sets are evaluated before the first element is bound.
+        ``restrict`` restricts what is inside to elements that satisfy a condition; without it, sets
+        that have such a condition are built.
         """
         sets: list[tuple[Bound, str, Source]] = []
         for bound in bounds:
             assert bound.domain is not None
             for name in bound.names[:1] if bound.pattern else bound.names:
-                source = None if given is None else self.filtered(bound.domain, env)
+                source = None if restrict is None else self.filtered(bound.domain, env)
                 sets.append((bound, name, source or self.source(bound.domain, env)))
         slots: list[tuple[Any, int, Expr]] = []
         domains: list[list[Expr]] = []
@@ -257,8 +257,8 @@ class Expressions(Constants):
             if source.test is not None:
                 conditions.append(source.test(term))
         result = body(inner)
-        if given is not None and conditions:
-            result = given(conjunction(conditions), result)
+        if restrict is not None and conditions:
+            result = restrict(conjunction(conditions), result)
         for enclose, slot, value in reversed(slots):
             result = enclose(slot, value, result)
         return result
@@ -267,23 +267,23 @@ class Expressions(Constants):
         """Returns what to enumerate for a large constant set that has a condition, or None for
         another set.
         """
-        place, kept = self.definition(node, env)
+        outer, kept = self.definition(node, env)
         if not isinstance(kept, tree.Filter) or kept.bound.domain is None:
             return None
-        if not self.is_constant(kept.bound.domain, place):
+        if not self.is_constant(kept.bound.domain, outer):
             return None
-        if not isinstance(self.evaluated(kept.bound.domain, place).value, LazySet):
+        if not isinstance(self.evaluated(kept.bound.domain, outer).value, LazySet):
             return None
-        source = self.source(kept.bound.domain, place)
+        source = self.source(kept.bound.domain, outer)
 
         def test(term: Term) -> Expr:
             names = self.taken(kept.bound, kept.bound.names[0], term)
-            return self.cond(kept.condition, place.having(names))
+            return self.cond(kept.condition, outer.having(names))
 
         return Source(source.domains, source.build, source.held, test)
 
     def definition(self, node: tree.Expr, env: Place) -> tuple[Place, tree.Expr]:
-        """Returns the expression that a name without arguments stands for, and its place."""
+        """Returns the expression that defines a name without arguments, and its place."""
         raise NotImplementedError
 
     def source(self, node: tree.Expr, env: Place) -> Source:
@@ -314,7 +314,7 @@ class Expressions(Constants):
         def around(slot: int, domain: Expr, inner: Expr) -> Expr:
             return ir.Quantified(every, slot, domain, inner)
 
-        def given(condition: Expr, inner: Expr) -> Expr:
+        def restrict(condition: Expr, inner: Expr) -> Expr:
             # An element that fails the condition must not make the evaluation end.
             if not is_total(condition):
                 raise NotLowered("the condition of a large set may have no value")
@@ -323,7 +323,12 @@ class Expressions(Constants):
             return conjunction([condition, inner])
 
         condition = self.enumerated(
-            node.bounds, env, lambda inner: self.cond(node.body, inner), around, self._let_of, given
+            node.bounds,
+            env,
+            lambda inner: self.cond(node.body, inner),
+            around,
+            self._let_of,
+            restrict,
         )
         return self.condition(condition)
 

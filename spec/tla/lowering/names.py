@@ -15,7 +15,7 @@ from fencepost.spec.tla.inference.kinds import (
     NotLowered,
     core,
 )
-from fencepost.spec.tla.lowering.functions import Functions
+from fencepost.spec.tla.lowering.function_sets import FunctionSets
 from fencepost.spec.tla.lowering.places import Argument, Definition, LocalInstance, Place
 from fencepost.spec.tla.lowering.terms import (
     Term,
@@ -24,7 +24,7 @@ from fencepost.spec.tla.modules.scopes import BuiltIn, Given, Operator, Part, Su
 from fencepost.spec.tla.syntax import tree
 
 
-class Names(Functions):
+class Names(FunctionSets):
     """Lowers names. ``kinds`` are those of the variables.
 
     ``after`` has the terms of the variables in the next state: those that are assigned so far in an
