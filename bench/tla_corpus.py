@@ -38,8 +38,9 @@ KEPT: Final = ROOT / "bench" / "results" / "tla_corpus.json"
 PAGE: Final = ROOT / "docs" / "tla.md"
 HEAP: Final = "-Xmx4g"
 
-Side: TypeAlias = Literal["tlc", "ours"]
-SIDES: Final[tuple[Side, ...]] = ("tlc", "ours")
+Side: TypeAlias = Literal["tlc", "ours", "compiled"]
+SIDES: Final[tuple[Side, ...]] = ("tlc", "ours", "compiled")
+ENGINES: Final[Mapping[Side, str]] = {"ours": "evaluator", "compiled": "compiled"}
 UNREAD: Final = re.compile(
     r"^[ \t]*(ALIAS|POSTCONDITION)\b[^\n]*\n?([ \t]+[A-Za-z_]\w*[ \t]*(?:\n|\Z))?", re.MULTILINE
 )
@@ -87,6 +88,10 @@ class Result:
     seconds: float = 0.0
     name: str = ""
     note: str = ""
+    widened: int | None = None
+    """The number of times that the search began again, with wider types of variables."""
+    share: float | None = None
+    """The share of the evaluator in the processor time, if the report has it."""
 
 
 Kept: TypeAlias = "dict[str, dict[Side, Result]]"
@@ -170,11 +175,11 @@ def judge(tlc: Tlc, model: Model, around: Surroundings) -> Result:
     )
 
 
-def check(model: Model, around: Surroundings) -> Result:
-    """Runs Fencepost on a model."""
+def check(model: Model, around: Surroundings, side: Side = "ours") -> Result:
+    """Runs an engine of Fencepost on a model."""
     command = [
         *PROGRAM, "check", model.module, "--config", model.configuration,
-        "--engine", "evaluator", "--no-progress", "--format", "json",
+        "--engine", ENGINES[side], "--no-progress", "--format", "json",
         "--allow-read", ".",
     ]  # fmt: skip
     with tempfile.TemporaryDirectory() as cache:
@@ -198,8 +203,18 @@ def check(model: Model, around: Surroundings) -> Result:
 def read(report: Mapping[str, Any]) -> Result:
     """Returns the result in a report of Fencepost."""
     verdict: str = report["verdict"]
+    notes = "\n".join(report.get("notes", ()))
+    again, share = WIDENED.search(notes), SHARE.search(notes)
+    measured = Result(
+        "ok",
+        report.get("distinct"),
+        report.get("generated"),
+        report.get("depth"),
+        widened=1 if again and again[1] is None else again and int(again[1]),
+        share=share and int(share[1]) / 100,
+    )
     if verdict == "ok":
-        return Result("ok", report.get("distinct"), report.get("generated"), report.get("depth"))
+        return measured
     if verdict == "violated":
         verdict = "liveness" if "loop" in report else "safety"
     states: Any = report.get("trace")
@@ -211,6 +226,8 @@ def read(report: Mapping[str, Any]) -> Result:
     )
 
 
+WIDENED: Final = re.compile(r"The search began again (?:once|(\d+) times)")
+SHARE: Final = re.compile(r"The evaluator took (\d+) ?% of")
 TIMED_OUT: Final = (124, 137, -signal.SIGXCPU, 128 + signal.SIGXCPU, -signal.SIGKILL)
 """Exit codes of a command that reaches a limit of `_limited`."""
 PATIENCE: Final = 6
@@ -266,9 +283,9 @@ def keep(results: Kept) -> None:
     replace(KEPT, json.dumps(data, indent=1) + "\n")
 
 
-def compare(model: Model, sides: Mapping[Side, Result]) -> str:
+def compare(model: Model, sides: Mapping[Side, Result], side: Side = "ours") -> str:
     """Returns the word for a row: "agrees", "differs", or the reason for no comparison."""
-    ours = sides.get("ours")
+    ours = sides.get(side)
     theirs = sides.get("tlc")
     if ours is None:
         return "not run"
@@ -311,34 +328,51 @@ def _published(model: Model) -> Result | None:
     return Result(verdicts[model.result], model.distinct, model.generated, model.depth)
 
 
+def judged(model: Model, sides: Mapping[Side, Result]) -> tuple[str, Result]:
+    """Returns the word for a row about all engines, and the result of the engine that it is about.
+    A difference comes first, so that no engine hides that of another.
+    """
+    words = [(compare(model, sides, side), sides.get(side, NOTHING)) for side in ENGINES]
+    return min(words, key=lambda pair: [*WORDS].index(pair[0]))
+
+
 def table(rows: Sequence[Model], results: Kept) -> str:
     """Returns the table in Markdown."""
-    words = Counter(compare(model, results.get(model.name, {})) for model in rows)
+    words = Counter(judged(model, results.get(model.name, {}))[0] for model in rows)
     counts = ", ".join(f"{count} {WORDS.get(word, word)}" for word, count in words.most_common())
-    head = ["model", "verdict", "distinct", "generated", "depth", "TLC", "ours", "comparison"]
-    lines = [line(head), line(["---"] * 2 + ["---:"] * 5 + ["---"])]
+    head = ["model", "verdict", "distinct", "generated", "depth", "TLC", *ENGINES.values()]
+    head += ["evaluator's share", "widenings", "comparison"]
+    lines = [line(head), line(["---"] * 2 + ["---:"] * (len(head) - 3) + ["---"])]
     for model in rows:
         sides = results.get(model.name, {})
-        ours, ran = sides.get("ours", NOTHING), sides.get("tlc", NOTHING)
+        word, ours = judged(model, sides)
+        ran, compiled = sides.get("tlc", NOTHING), sides.get("compiled", NOTHING)
         theirs = _judged(model, sides.get("tlc")) or ran
         cells = [model.name, _both(theirs.verdict, ours.verdict)]
         cells += [_both(*(_number(getattr(s, field)) for s in (theirs, ours))) for field in COUNTS]
-        cells += [f"{s.seconds:.1f} s" if s.seconds else "" for s in (ran, ours)]
-        word = compare(model, sides)
-        note = ours.note if word in ("refused", "differs") else ""
-        cells.append(f"{word}: {note}" if note else word)
+        for side in SIDES:
+            seconds = sides.get(side, NOTHING).seconds
+            cells.append(f"{seconds:.1f} s" if seconds else "")
+        cells.append("" if compiled.share is None else f"{compiled.share:.0%}")
+        cells.append(_number(compiled.widened))
+        note = compiled.note or ours.note
+        if compare(model, sides, "compiled") == "refused" and word != "refused":
+            cells.append(f"{word}; not compiled: {note}")
+        else:
+            cells.append(f"{word}: {note}" if note and word in ("refused", "differs") else word)
         lines.append(line([cell.replace("|", "\\|") for cell in cells]))
     return f"Of {len(rows)} models, {counts}.\n\n" + "\n".join(lines) + "\n"
 
 
 WORDS: Final = {
-    "agrees": "agree",
     "differs": "differ",
-    "not run": "were not run yet",
-    "refused": "are refused",
-    "inconclusive": "were not decided in time",
+    "agrees": "agree",
     "no judge": "have no judge",
+    "inconclusive": "were not decided in time",
+    "refused": "are refused",
+    "not run": "were not run yet",
 }
+"""The words for a row, those that decide first, with the words for a number of rows."""
 NOTHING: Final = Result("")
 
 
@@ -358,7 +392,7 @@ def main() -> int:
     parser.add_argument("--examples", type=Path, metavar="FOLDER", required=True)
     parser.add_argument("--modules", type=Path, action="append", default=[], metavar="FOLDER")
     parser.add_argument("--classes", type=Path, action="append", default=[], metavar="FOLDER")
-    parser.add_argument("--side", choices=[*SIDES, "both", "none"], default="both")
+    parser.add_argument("--side", choices=[*SIDES, "all", "none"], default="all")
     parser.add_argument("--only", default="", help="a part of the names of models")
     parser.add_argument("--again", default="", help="verdicts that are found again, or all")
     parser.add_argument("--seconds", type=float, default=60.0, help="processor time of a run")
@@ -367,7 +401,7 @@ def main() -> int:
     around = Surroundings(options.examples, options.modules, options.classes, options.seconds)
     rows = [model for model in models(options.examples) if model.mode == "exhaustive search"]
     results = kept()
-    sides: list[Side] = [s for s in SIDES if options.side in (s, "both")]
+    sides: list[Side] = [s for s in SIDES if options.side in (s, "all")]
     again = set(options.again.split(","))
     try:
         tlc = Tlc.locate()
@@ -382,12 +416,12 @@ def main() -> int:
             if old is not None and not again & {"all", old.verdict}:
                 continue
             began = time.perf_counter()
-            result = judge(tlc, model, around) if side == "tlc" else check(model, around)
+            result = judge(tlc, model, around) if side == "tlc" else check(model, around, side)
             results = kept()
             results.setdefault(model.name, {})[side] = result
             keep(results)
             took = time.perf_counter() - began
-            word = compare(model, results[model.name])
+            word = compare(model, results[model.name], "ours" if side == "tlc" else side)
             print(f"{model.name}: {side} {result.verdict} in {took:.1f} s, {word}", flush=True)
     if options.page:
         places.fill(PAGE, COMMAND, table(rows, results))

@@ -104,7 +104,7 @@ ENGINES: Mapping[str, Entry] = {
     ),
     "compiled": Entry(
         "fencepost.checker.compiled.search",
-        (_SEARCH - {"--cross-check"}) | _PROCESS | {"--config"},
+        (_SEARCH - {"--cross-check"}) | _PROCESS | {"--config", "--allow-read"},
         parallel=True,
         for_modules=True,
     ),

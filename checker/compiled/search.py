@@ -9,7 +9,8 @@ evaluator follows every trace, so that it confirms every problem.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from itertools import pairwise
@@ -49,6 +50,8 @@ time.
 """
 OTHER = '"--engine evaluator"'
 """The engine that a message recommends."""
+MIN_SECONDS = 2.0
+"""The minimum processor time of a search whose report has the share of the evaluator."""
 MAX_NAMED = 3
 """The maximum number of tables that a note names."""
 MAX_LISTED = 2_000
@@ -106,9 +109,9 @@ def _searched(request: Request, model: TlaModel) -> Outcome:
         return decided_before
     specification: Specification = model.specification
     _refuse(request, model)
-    runner = TlaRunner(model)
+    runner, clock = TlaRunner(model), _Clock()
     wanted = _wanted(request, model)
-    scouted, first = _prepared(request, runner, wanted)
+    scouted, first = _prepared(request, runner, wanted, clock)
     if scouted is None or first is None:
         # The evaluator reports the problem of an initial state without a search.
         return searched(request, model)
@@ -123,7 +126,8 @@ def _searched(request: Request, model: TlaModel) -> Outcome:
         inner = replace(
             request, model=result.model, properties=evaluated, limits=limits, named=None
         )
-        outcome = LOCAL.run(inner)
+        with clock.elsewhere():
+            outcome = LOCAL.run(inner)
         left = [f.site for f in outcome.findings if f.site and f.site.leaves is not None]
         if not left:
             break
@@ -133,7 +137,9 @@ def _searched(request: Request, model: TlaModel) -> Outcome:
             outcome = replace(outcome, verdict=Verdict.INCONCLUSIVE, findings=(), cut=cut)
             break
         ranges = _wider(result.model, left)
-        result = lowered(specification, result.kinds, ranges, initial, wanted)
+        with clock.elsewhere():
+            result = lowered(specification, result.kinds, ranges, initial, wanted)
+        clock.other -= result.seconds
     try:
         outcome = _as_module(outcome, request, runner, result)
     except Unconfirmed as reason:
@@ -151,8 +157,31 @@ def _searched(request: Request, model: TlaModel) -> Outcome:
     if restarts:
         times = "once" if restarts == 1 else f"{restarts} times"
         notes.append(Fact(f"The search began again {times}, with wider types of variables."))
+    notes += clock.notes()
     statistics = replace(outcome.statistics, seconds=account.elapsed)
     return replace(outcome, statistics=statistics, notes=tuple(notes))
+
+
+class _Clock:
+    """Measures the processor time of the evaluator."""
+
+    def __init__(self) -> None:
+        self.began = time.process_time()
+        self.other = 0.0
+
+    @contextmanager
+    def elsewhere(self) -> Generator[None]:
+        """Measures work that is not the evaluator's."""
+        began = time.process_time()
+        yield
+        self.other += time.process_time() - began
+
+    def notes(self) -> Iterator[str]:
+        """Yields a note, unless the search is short."""
+        total = time.process_time() - self.began
+        if total >= MIN_SECONDS:
+            share = 1 - self.other / total
+            yield Fact(f"The evaluator took {share:.0%} of {total:.1f} s of processor time.")
 
 
 def _notes_on_tables(result: Lowered) -> Iterator[str]:
@@ -225,7 +254,7 @@ def _statistic(model: TlaModel, outcome: Outcome, name: str) -> Value:
 
 
 def _prepared(
-    request: Request, runner: TlaRunner, wanted: Sequence[Wanted]
+    request: Request, runner: TlaRunner, wanted: Sequence[Wanted], clock: _Clock
 ) -> tuple[Scouted | None, Lowered | None]:
     """Visits the first states, and lowers the module. The evaluator computes the initial states if
     there are few, or if the initial condition has no form in the core. Returns None if there is a
@@ -241,7 +270,10 @@ def _prepared(
             kinds: list[Kind] = [NEVER] * len(model.variables)
             if scouted.states:
                 kinds = seen(specification, [model.values(state) for state in scouted.states])
-            return scouted, lowered(specification, kinds, {}, initial, wanted)
+            with clock.elsewhere():
+                result = lowered(specification, kinds, {}, initial, wanted)
+            clock.other -= result.seconds
+            return scouted, result
         except NotLowered:
             if scouted.initial is not None:
                 raise

@@ -30,7 +30,8 @@ MAX_REPEATED = 100
 @dataclass(frozen=True, slots=True)
 class Lowered:
     """A model of the core, the kinds of its variables, and the definitions that name its actions.
-    ``tables`` are the expressions that are tables, with their numbers of entries.
+    ``tables`` are the expressions that are tables, with their numbers of entries, and ``seconds``
+    is the processor time of the evaluator for them.
     """
 
     model: ir.Model
@@ -38,6 +39,7 @@ class Lowered:
     forms: Forms
     labels: tuple[Operator | None, ...]
     tables: tuple[tuple[Span, int], ...]
+    seconds: float
 
     def values(self, state: types.State) -> list[Value]:
         """Returns the values of the variables in a state."""
@@ -142,7 +144,8 @@ def _lowered(
         ),
     )
     labels = tuple(label for label, _ in actions)
-    return Lowered(model, tuple(kinds), lowering.forms, labels, tuple(lowering.tables))
+    tables = tuple(lowering.tables)
+    return Lowered(model, tuple(kinds), lowering.forms, labels, tables, lowering.seconds)
 
 
 def _parts(conditions: Iterable[Condition | None]) -> list[Written]:

@@ -7,6 +7,7 @@ lowered.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Sequence
 from itertools import product
 from math import prod
@@ -55,6 +56,8 @@ class Tables(Operators):
         super().__init__(specification, kinds)
         self.tables: list[tuple[Span, int]] = []
         """The tables, with their numbers of entries."""
+        self.seconds = 0.0
+        """The processor time of the evaluator for the tables."""
 
     def expr(self, node: tree.Expr, env: Place) -> Term:
         try:
@@ -116,6 +119,7 @@ class Tables(Operators):
             counts = [types.count_values(kind, MAX_ENTRIES) for kind in kinds]
             if prod(counts) > MAX_ENTRIES or sum(n for _, n in self.tables) > MAX_ALL_ENTRIES:
                 return None
+            began = time.process_time()
             try:
                 values = [*self._values(run, frame, slots, [*variables], components, primed)]
             except _Unread as unread:
@@ -125,6 +129,8 @@ class Tables(Operators):
             except RecursionError:
                 # A combination that never occurs may lead to a recursion without an end.
                 return None
+            finally:
+                self.seconds += time.process_time() - began
             self.tables.append((span, len(values)))
             return self._looked_up_in(values, components, span)
 
