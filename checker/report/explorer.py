@@ -8,7 +8,16 @@ from __future__ import annotations
 
 from fencepost import __version__
 from fencepost.checker.printing.json_values import Json
-from fencepost.checker.report.html import embedded, found, keys_dialog, page, step_data, steps
+from fencepost.checker.report.html import (
+    BUTTONS,
+    TABS,
+    embedded,
+    found,
+    keys_dialog,
+    page,
+    step_data,
+    steps,
+)
 from fencepost.checker.report.labels import MAX_DRAWN
 from fencepost.checker.report.markup import filled, joined
 from fencepost.checker.report.sequence import sequence
@@ -36,12 +45,10 @@ ALLOWED = "; connect-src 'self'; base-uri 'none'; form-action 'none'"
 def explorer_page(exploration: Exploration, at: int) -> str:
     """Returns the initial page. Later changes are sent as a `view`."""
     body = filled(
-        '<header><p><b class="good">explore</b> {}'
-        '<button id="theme" type="button" title="light or dark (t)">◐</button>'
-        '<button id="help" type="button" title="keys (?)">?</button></p>'
-        '<h1 id="caption"></h1></header>'
-        '<main class="live"><section id="diagram" aria-label="sequence diagram" tabindex="0">'
-        "</section><section>"
+        '<header>{}<div class="line"><b class="good">explore</b> <span>{}</span> '
+        '<h1 id="caption"></h1></div></header>{}'
+        '<main class="live" data-tab="steps"><section id="diagram" aria-label="sequence diagram"'
+        ' tabindex="0"></section><section id="list">'
         '<div id="explore"><div id="wrong"></div>'
         '<p class="bar"><button id="back" type="button">Back</button>'
         '<button id="forward" type="button">Forward</button>'
@@ -59,7 +66,9 @@ def explorer_page(exploration: Exploration, at: int) -> str:
         '<details id="found"><summary>What is wrong, and the constants</summary><div></div>'
         "</details></div>"
         '<ol id="steps" aria-label="steps"></ol></section></main>{}<footer>{}</footer>{}',
+        BUTTONS,
         exploration.title,
+        TABS,
         keys_dialog(KEYS),
         f"fencepost {__version__}",
         embedded(view(exploration, at)),

@@ -8,7 +8,7 @@ from markupsafe import Markup
 
 from fencepost.checker.printing.json_values import Json
 from fencepost.checker.report.dot import quoted
-from fencepost.checker.report.html import embedded, page
+from fencepost.checker.report.html import embedded, local, page
 from fencepost.checker.report.labels import cut
 from fencepost.checker.report.markup import filled, joined
 from fencepost.checker.run.words import plural
@@ -129,13 +129,13 @@ def graph_html(graph: JudgedGraph, source: str) -> str:
         ' markerHeight="7" markerUnits="userSpaceOnUse" orient="auto">'
         '<path class="tip" d="M0 0 8 4 0 8z"/></marker></defs>{}</svg></section>'
         '<section id="panel" aria-live="polite"></section></main>{}',
-        source,
+        local(source),
         summary(graph),
         *(width, height, width, height),
         joined(drawn),
         embedded(_data(graph)),
     )
-    return page(f"state graph of {source}", body, "graph.js", "graph.css")
+    return page(f"state graph of {local(source)}", body, "graph.js", "graph.css")
 
 
 def _places(graph: JudgedGraph) -> tuple[dict[int, tuple[int, int]], int]:

@@ -10,7 +10,9 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import os
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import cache
 from importlib.resources import files
 
@@ -32,8 +34,19 @@ KEYS = (
     ("Home, End", "first and last step"),
     ("s or Enter", "the whole state, or only what changed"),
     ("n", "the next step that needed this one"),
+    ("p or Space", "play the trace, or pause"),
     ("t", "light or dark"),
     ("?", "these keys"),
+)
+TABS = Markup(
+    '<nav id="tabs" aria-label="view"><button type="button" data-tab="steps" aria-pressed="true">'
+    'Steps</button><button type="button" data-tab="diagram" aria-pressed="false">Diagram</button>'
+    "</nav>"
+)
+"""The tabs of a narrow page, which shows either the steps or the diagram."""
+BUTTONS = Markup(
+    '<span id="buttons"><button id="help" type="button" title="keys (?)">?</button>'
+    '<button id="theme" type="button" title="light or dark (t)">◐</button></span>'
 )
 
 
@@ -41,21 +54,46 @@ def html(document: TraceDocument, remarks: Sequence[str] = (), further: Markup =
     """Renders the page. ``remarks`` are about the run that found the trace, and ``further`` is a
     section that follows the trace.
     """
+    document = replace(document, source=local(document.source))
     body = filled(
-        '{}<main><section id="diagram" aria-label="sequence diagram" tabindex="0">{}</section>'
-        '<section aria-label="steps"><ol id="steps">{}</ol>{}</section></main>{}{}'
-        "<footer>{}</footer>{}",
+        '{}{}<main data-tab="steps"><section id="diagram" aria-label="sequence diagram"'
+        ' tabindex="0">{}</section><section id="list" aria-label="steps"><ol id="steps">{}</ol>{}'
+        "</section></main>{}{}{}<footer>{}</footer>{}",
         _header(document, remarks),
+        TABS,
         sequence(document),
         steps(document),
         _onward(document),
         further,
+        player(len(document.steps)),
         keys_dialog(KEYS),
         document.generator,
         embedded(step_data(document)),
     )
     style = "counterexamples.css" if further else ""
     return page(document.caption or document.about, body, "trace.js", style)
+
+
+def player(count: int) -> Markup:
+    """Returns the controls that play a trace, and the state after the chosen step."""
+    return filled(
+        '<aside id="player" aria-label="player"><div class="bar">'
+        '<button id="play" type="button" aria-pressed="false" title="play (p)">▶</button>'
+        '<input id="seek" type="range" min="0" max="{}" value="0" aria-label="step"/>'
+        "<output></output></div>"
+        '<details id="now"><summary>State</summary><div></div></details></aside>',
+        max(0, count - 1),
+    )
+
+
+def local(path: str) -> str:
+    """Returns a path, with or without a position, without the folders of this machine: relative to the working
+    directory, or only the name if the file is outside of it.
+    """
+    if not os.path.isabs(path):
+        return path
+    relative = os.path.relpath(path)
+    return os.path.basename(path) if relative.startswith(os.pardir) else relative
 
 
 def keys_dialog(keys: Sequence[tuple[str, str]]) -> Markup:
@@ -130,20 +168,20 @@ def _digest(code: str) -> str:
 
 
 def _header(document: TraceDocument, remarks: Sequence[str]) -> Markup:
-    wrong = document.verdict or "violation"
-    parts = [
-        filled(
-            '<header><p><b class="{}">{}</b> {}'
-            '<button id="theme" type="button" title="light or dark (t)">◐</button>'
-            '<button id="help" type="button" title="keys (?)">?</button></p><h1>{}</h1>',
-            "bad" if document.violated else "good",
-            document.property_name or (wrong if document.violated else "trace"),
-            " ".join(part for part in (document.source, document.check) if part),
-            document.caption or document.about,
-        )
-    ]
-    parts += [filled("<p>{}</p>", remark) for remark in remarks]
-    return joined([*parts, *found(document), Markup("</header>")])
+    """Returns the head of the page: one line with the problem, and the rest on demand."""
+    where = " ".join(part for part in (document.source, document.check) if part)
+    failing = document.failing_part
+    why = [filled("<p>{}</p>", text) for text in (where, *remarks) if text]
+    why += found(document)
+    return filled(
+        '<header>{}<details id="why"><summary><b class="{}">{}</b><h1>{}</h1>{}</summary>'
+        "{}</details></header>",
+        BUTTONS,
+        *(("bad", "✗") if document.violated else ("good", "trace")),
+        document.caption or document.about,
+        filled("<code>{}</code>", " ".join(failing.text.split())) if failing else "",
+        joined(why),
+    )
 
 
 def found(document: TraceDocument) -> Iterator[Markup]:
@@ -163,7 +201,8 @@ def found(document: TraceDocument) -> Iterator[Markup]:
             filled("<tr><th>{}</th><td>{}</td></tr>", n, text(v)) for n, v in values_read.items()
         ]
         yield filled(
-            '<details><summary>What it reads there</summary><table id="reads">{}</table></details>',
+            "<details open><summary>What it reads there</summary>"
+            '<table id="reads">{}</table></details>',
             joined(cells),
         )
     if document.blocked:
@@ -268,7 +307,7 @@ def _property(document: TraceDocument) -> Iterator[Markup]:
 
 def _pre(excerpt: Excerpt, inside: Markup, name: str) -> Markup:
     template = '<figure id="{}"><figcaption>{}</figcaption><pre>{}</pre></figure>'
-    return filled(template, name, excerpt.place, inside)
+    return filled(template, name, local(excerpt.place), inside)
 
 
 def steps(document: TraceDocument) -> Markup:
@@ -354,7 +393,7 @@ def step_data(document: TraceDocument) -> Json:
         steps.append({"action": step.act.action, "state": state, "changed": [*changed]})
     actions: dict[str, Json] = {
         name: {
-            "place": printable(excerpt.place),
+            "place": printable(local(excerpt.place)),
             "line": excerpt.line,
             "text": printable(excerpt.text),
         }

@@ -231,14 +231,15 @@ class TraceDocument:
         )
 
     def lanes(self) -> tuple[str, ...]:
-        """Returns the lifelines to draw. Declared roles come first, then the other actors in the
-        order of their first appearance, with the instances of a family together.
+        """Returns the lifelines of the roles that act. Declared roles come first, then the other
+        actors in the order of their first appearance, with the instances of a family together.
         """
         acting = dict.fromkeys(
             step.act.lifeline or SYSTEM for step in self.steps[1:] if step.act.kind
         )
         others = [name for name in acting if name not in self.lifelines]
-        return (*self.lifelines, *sorted(others, key=lambda name: _key(name, others)))
+        declared = (name for name in self.lifelines if name in acting)
+        return (*declared, *sorted(others, key=lambda name: _key(name, others)))
 
 
 def for_ever(loop: int, count: int) -> str:

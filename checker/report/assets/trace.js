@@ -7,6 +7,15 @@ const view = (() => {
   let chosen = -1;
   let round = 1;
   let watcher = () => {};
+  const main = document.querySelector("main");
+  const play = document.getElementById("play");
+  const seek = document.getElementById("seek");
+  const now = document.getElementById("now");
+  const still = matchMedia("(prefers-reduced-motion: reduce)");
+  const wide = matchMedia("(min-width: 800px)");
+  const BEAT = 900, FLIGHT = 600;
+  let timer = 0;
+  let leader = "", led = 0;
 
   // What stands in the page now, and what there is to show of it on demand; chooses a step.
   function load(fresh, step, scroll) {
@@ -90,6 +99,8 @@ const view = (() => {
     items[step].setAttribute("aria-current", "step");
     fill(step);
     watcher(step);
+    showNow();
+    lead("step", 400);
     for (const [number, box] of boxes) {
       box.classList.toggle("on", number === step);
       box.classList.toggle("needed", needs[step].includes(number));
@@ -98,17 +109,20 @@ const view = (() => {
       const ends = [Number(flight.dataset.from), Number(flight.dataset.to)];
       flight.classList.toggle("on", ends.includes(step));
     }
-    if (scroll) {
-      if (scroll !== "diagram") items[step].scrollIntoView({ block: "nearest" });
-      const box = boxes.get(step);
-      if (box) {
-        const inside = box.getBoundingClientRect();
-        const frame = diagram.getBoundingClientRect();
-        diagram.scrollTop += inside.top - frame.top - frame.height / 2;
-        if (inside.left < frame.left || inside.right > frame.right) {
-          diagram.scrollLeft += inside.left - frame.left - frame.width / 3;
-        }
-      }
+    if (scroll) reveal(scroll !== "diagram");
+  }
+
+  // Scrolls to the chosen step in the diagram, and perhaps in the list.
+  function reveal(list) {
+    if (list) items[chosen].scrollIntoView({ block: "nearest" });
+    const box = boxes.get(chosen);
+    if (!box) return;
+    const inside = box.getBoundingClientRect();
+    const frame = diagram.getBoundingClientRect();
+    diagram.scrollTop += inside.top - frame.top - frame.height / 2;
+    if (box.classList.contains("initial")) diagram.scrollTop = 0;
+    else if (inside.left < frame.left || inside.right > frame.right) {
+      diagram.scrollLeft += inside.left - frame.left - frame.width / 3;
     }
   }
 
@@ -129,6 +143,95 @@ const view = (() => {
     if (round > 1 && chosen === data.loop) turn(items.length - 1, -1);
     else select(chosen - 1, true);
   }
+
+  // The state after the chosen step, below the slider.
+  function showNow() {
+    if (!now) return;
+    seek.value = chosen;
+    seek.parentElement.querySelector("output").textContent = `step ${chosen} of ${items.length - 1}`;
+    now.querySelector("summary").textContent = `State ${chosen}`;
+    if (now.open) now.querySelector("div").replaceChildren(data.steps[chosen].state ? state(chosen) : element("p", "this step fails", "bad"));
+  }
+
+  // A message on its way moves along its line, unless motion is to be reduced.
+  function fly(flight) {
+    const path = flight.querySelector("path");
+    const dot = document.createElementNS("http://www.w3.org/2000/svg", "circle");
+    dot.setAttribute("class", "dot");
+    dot.setAttribute("r", 6);
+    const length = path.getTotalLength();
+    const begun = performance.now();
+    function move(time) {
+      const part = Math.min(1, Math.max(0, time - begun) / FLIGHT);
+      const at = path.getPointAtLength(length * part);
+      dot.setAttribute("cx", at.x);
+      dot.setAttribute("cy", at.y);
+      if (part < 1 && timer) requestAnimationFrame(move);
+      else dot.remove();
+    }
+    flight.append(dot);
+    move(begun);
+  }
+
+  function stop() {
+    clearTimeout(timer);
+    timer = 0;
+    if (play) { play.textContent = "▶"; play.setAttribute("aria-pressed", "false"); }
+  }
+
+  function beat() {
+    const turns = data.loop !== null && chosen === items.length - 1;
+    if (chosen === items.length - 1 && !turns) { stop(); return; }
+    const arriving = still.matches ? [] : flights.filter((flight) => Number(flight.dataset.to) === (turns ? data.loop : chosen + 1));
+    arriving.forEach(fly);
+    timer = setTimeout(() => { next(); timer = setTimeout(beat, BEAT); }, arriving.length ? FLIGHT : 0);
+  }
+
+  function toggleplay() {
+    if (timer) { stop(); return; }
+    if (!play) return;
+    if (chosen === items.length - 1 && data.loop === null) turn(0, 0);
+    play.textContent = "⏸";
+    play.setAttribute("aria-pressed", "true");
+    timer = setTimeout(beat, 300);
+  }
+
+  if (play) {
+    play.addEventListener("click", toggleplay);
+    seek.addEventListener("input", () => { stop(); turn(Number(seek.value), 0); });
+    now.addEventListener("toggle", showNow);
+  }
+  for (const tab of document.querySelectorAll("#tabs button")) {
+    tab.addEventListener("click", () => {
+      main.dataset.tab = tab.dataset.tab;
+      for (const other of document.querySelectorAll("#tabs button")) other.setAttribute("aria-pressed", String(other === tab));
+      reveal(true);
+    });
+  }
+
+  // Whichever of the list and the diagram is scrolled leads, and the other one follows.
+  function lead(who, time = 200) {
+    const at = performance.now();
+    if (at < led && leader !== who && who !== "step") return false;
+    leader = who;
+    led = at + time;
+    return true;
+  }
+  addEventListener("scroll", () => {
+    if (!now || !wide.matches || !lead("list")) return;
+    const item = items.find((one) => one.getBoundingClientRect().bottom > 80);
+    const box = boxes.get(Number(item?.dataset.step));
+    if (box) diagram.scrollTop += box.getBoundingClientRect().top - diagram.getBoundingClientRect().top - 60;
+  });
+  diagram.addEventListener("scroll", () => {
+    if (!now || !wide.matches || !lead("diagram")) return;
+    const top = diagram.getBoundingClientRect().top + 30;
+    for (const [step, box] of boxes) {
+      if (box.getBoundingClientRect().top < top) continue;
+      items[step]?.scrollIntoView({ block: "start" });
+      return;
+    }
+  });
 
   function theme() {
     const root = document.documentElement;
@@ -180,13 +283,13 @@ const view = (() => {
     Home: () => turn(0, 0), End: () => turn(items.length - 1, 0),
     s: () => toggle(chosen), Enter: () => toggle(chosen),
     n: () => { if (neededBy[chosen]?.length) select(neededBy[chosen][0], true); },
-    t: theme, "?": () => keys.showModal(),
+    p: toggleplay, " ": toggleplay, t: theme, "?": () => keys.showModal(),
   };
   document.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || keys.open) return;
     if (event.target.closest?.("input")) return;
     const onControl = event.target.closest?.("button, a, summary");
-    if (onControl && event.key === "Enter") return;
+    if (onControl && (event.key === "Enter" || event.key === " ")) return;
     const action = Object.hasOwn(actions, event.key) ? actions[event.key] : null;
     if (!action) return;
     event.preventDefault();
