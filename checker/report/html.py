@@ -87,8 +87,8 @@ def player(count: int) -> Markup:
 
 
 def local(path: str) -> str:
-    """Returns a path, with or without a position, without the folders of this machine: relative to the working
-    directory, or only the name if the file is outside of it.
+    """Returns a path without the folders of this machine: relative to the working directory, or
+    only the name if the file is outside of it. The path may end in a position.
     """
     if not os.path.isabs(path):
         return path

@@ -51,8 +51,8 @@ LEGEND = {
 @dataclass(frozen=True, slots=True)
 class _Row:
     """The texts of a step. ``above`` are the lines of the messages that it receives, and ``beside``
-    are the messages that it sends and that are still in flight at the end. ``full`` is the text of a shortened
-    label.
+    are the messages that it sends and that are still in flight at the end. ``full`` is the text of
+    a shortened label.
     """
 
     lane: int
