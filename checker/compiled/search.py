@@ -9,13 +9,15 @@ evaluator follows every trace, so that it confirms every problem.
 from __future__ import annotations
 
 import time
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from itertools import pairwise
 
 from fencepost.checker.evaluator.alias import with_alias
+from fencepost.checker.evaluator.liveness import finding as explained_lasso
+from fencepost.checker.evaluator.liveness import recorder_for
 from fencepost.checker.evaluator.model import TlaModel
 from fencepost.checker.evaluator.runner import TlaRunner
 from fencepost.checker.evaluator.search import (
@@ -31,8 +33,11 @@ from fencepost.checker.outcome import Fact, Finding, Limit, Outcome, Step, Trace
 from fencepost.checker.request import Request, Translation, Unsupported
 from fencepost.checker.search.account import Account
 from fencepost.checker.search.alarm import raised_after
-from fencepost.spec.core.ir import Model, Site
+from fencepost.checker.temporal.lasso import Lasso, violates
+from fencepost.checker.temporal.pairs import Pairs
+from fencepost.spec.core.ir import BOOL, Fairness, Literal, Model, Property, Site
 from fencepost.spec.core.open_ranges import Range, exceeds_64_bits, widened
+from fencepost.spec.core.properties import PropertyKind
 from fencepost.spec.core.types import State
 from fencepost.spec.records import dataclass
 from fencepost.spec.semantics.choice_points import EvaluationError
@@ -52,6 +57,7 @@ OTHER = '"--engine evaluator"'
 """The engine that a message recommends."""
 MIN_SECONDS = 2.0
 """The minimum processor time of a search whose report has the share of the evaluator."""
+TRUTH = Literal(BOOL, True)
 MAX_NAMED = 3
 """The maximum number of tables that a note names."""
 MAX_LISTED = 2_000
@@ -110,13 +116,17 @@ def _searched(request: Request, model: TlaModel) -> Outcome:
     specification: Specification = model.specification
     _refuse(request, model)
     runner, clock = TlaRunner(model), _Clock()
-    wanted = _wanted(request, model)
-    scouted, first = _prepared(request, runner, wanted, clock)
+    wanted, fairness = _wanted(request, model)
+    scouted, first = _prepared(request, runner, wanted, fairness, clock)
     if scouted is None or first is None:
         # The evaluator reports the problem of an initial state without a search.
         return searched(request, model)
     initial = scouted.initial and [model.values(state) for state in scouted.initial]
-    evaluated = frozenset(n for n in request.properties if wanted[n].condition is not None)
+    evaluated = frozenset(
+        number
+        for number, item in enumerate(wanted)
+        if item.condition is not None or (item.property.formula and number in request.properties)
+    )
     restarts, limit = 0, request.limits.timeout
     result = first
     while True:
@@ -138,7 +148,7 @@ def _searched(request: Request, model: TlaModel) -> Outcome:
             break
         ranges = _wider(result.model, left)
         with clock.elsewhere():
-            result = lowered(specification, result.kinds, ranges, initial, wanted)
+            result = lowered(specification, result.kinds, ranges, initial, wanted, fairness)
         clock.other -= result.seconds
     try:
         outcome = _as_module(outcome, request, runner, result)
@@ -201,11 +211,7 @@ def _notes_on_tables(result: Lowered) -> Iterator[str]:
 def _refuse(request: Request, model: TlaModel) -> None:
     """Raises `Unsupported` for what the engine does not do."""
     specification: Specification = model.specification
-    searched = model.searched(request.properties)
     instead = f"{OTHER} does"
-    if searched.behaviours:
-        prop = model.properties[searched.behaviours[0]]
-        raise Unsupported(f"it does not decide the temporal {prop.title}", prop.span, instead)
     view = specification.view
     if view is not None:
         raise Unsupported(f"it does not support VIEW {view.name}", view.span, instead)
@@ -254,7 +260,11 @@ def _statistic(model: TlaModel, outcome: Outcome, name: str) -> Value:
 
 
 def _prepared(
-    request: Request, runner: TlaRunner, wanted: Sequence[Wanted], clock: _Clock
+    request: Request,
+    runner: TlaRunner,
+    wanted: Sequence[Wanted],
+    fairness: Sequence[Fairness],
+    clock: _Clock,
 ) -> tuple[Scouted | None, Lowered | None]:
     """Visits the first states, and lowers the module. The evaluator computes the initial states if
     there are few, or if the initial condition has no form in the core. Returns None if there is a
@@ -271,7 +281,7 @@ def _prepared(
             if scouted.states:
                 kinds = seen(specification, [model.values(state) for state in scouted.states])
             with clock.elsewhere():
-                result = lowered(specification, kinds, {}, initial, wanted)
+                result = lowered(specification, kinds, {}, initial, wanted, fairness)
             clock.other -= result.seconds
             return scouted, result
         except NotLowered:
@@ -330,17 +340,27 @@ def _inside(runner: TlaRunner, constraints: Sequence[int], state: State) -> bool
         return True
 
 
-def _wanted(request: Request, model: TlaModel) -> list[Wanted]:
-    every = set(model.searched(request.properties).every)
-    return [
-        Wanted(
-            prop,
-            condition if number in every and not prop.kind.of_initial_states else None,
-        )
-        for number, (prop, condition) in enumerate(
-            zip(model.properties, model.conditions, strict=True)
-        )
-    ]
+def _wanted(request: Request, model: TlaModel) -> tuple[list[Wanted], list[Fairness]]:
+    """Returns the properties of the lowered model, and its fairness constraints. The predicates of
+    these follow the properties of the module.
+    """
+    searched = model.searched(request.properties)
+    every = set(searched.every)
+    result: list[Wanted] = []
+    for number, prop in enumerate(model.properties):
+        evaluated = number in every and not prop.kind.of_initial_states
+        condition = model.conditions[number] if evaluated else None
+        if model.is_of_steps(number):
+            prop = Property("", PropertyKind.STEP_PREDICATE, TRUTH, prop.span)
+        result.append(Wanted(prop, condition))
+    fairness: list[Fairness] = []
+    for constraint, fair in zip(model.fairness, model.fair, strict=True):
+        if searched.behaviours:
+            fairness.append(replace(constraint, pair=(len(result), len(result) + 1)))
+            enabled = Property("", PropertyKind.PREDICATE, TRUTH, fair.span)
+            taken = Property("", PropertyKind.STEP_PREDICATE, TRUTH, fair.span)
+            result += [Wanted(enabled, fair.enabled), Wanted(taken, fair.taken)]
+    return result, fairness
 
 
 def _wider(model: Model, left: Sequence[Site]) -> dict[str, Range]:
@@ -380,6 +400,8 @@ def _confirmed(finding: Finding, request: Request, runner: TlaRunner, result: Lo
         for step in finding.trace.steps
         if step.state is not None
     ]
+    if finding.trace.loop is not None:
+        return _confirmed_lasso(finding, request, runner, states)
     failed = finding.trace.steps[-1].state is None
     if not runner.specification.is_initial(runner.tla.values(states[0])):
         raise _unconfirmed(finding)
@@ -423,16 +445,64 @@ def _confirmed(finding: Finding, request: Request, runner: TlaRunner, result: Lo
     )
 
 
+def _confirmed_lasso(
+    finding: Finding, request: Request, runner: TlaRunner, states: Sequence[State]
+) -> Finding:
+    """Returns the finding for a behaviour with the explanation of the evaluator. Raises
+    `Unconfirmed`.
+    """
+    assert finding.trace is not None
+    assert finding.property is not None
+    recorder = recorder_for(runner, runner.tla, request)
+    assert recorder is not None
+    # The states of the lasso are expanded when they are needed.
+    recorder.merged = True
+    loop = finding.trace.loop
+    assert loop is not None
+    pairs: list[State] = []
+    for state, after in pairwise(states):
+        steps = recorder.steps(state)
+        if after not in steps:
+            raise _unconfirmed(finding)
+        pairs.append((*state, steps[after][1]))
+    # A behaviour without a cycle stays in its last state forever.
+    has_cycle = loop < len(states) - 1
+    pairs.append(pairs[loop - 1] if has_cycle else (*states[-1], 0))
+    end = loop if has_cycle else len(pairs)
+    lasso, graph = Lasso(tuple(pairs[:end]), tuple(pairs[end:])), Pairs(recorder)
+    formula = runner.tla.properties[finding.property].formula
+    assert formula is not None
+    begins = runner.specification.is_initial(runner.tla.values(states[0]))
+    genuine = begins and pairs[-1][:-1] == states[-1]
+    if not genuine or not violates(graph, formula, lasso):
+        raise _unconfirmed(finding)
+    explained = explained_lasso(recorder, graph, finding.property, lasso)
+    if explained is None:
+        raise _unconfirmed(finding)
+    return explained
+
+
 def _failing_property(
     request: Request, runner: TlaRunner, before: State | None, last: State
 ) -> int | None:
-    """Returns the site of the first property that has no value at the end of a path."""
-    for number in runner.tla.searched(request.properties).every:
-        kind = runner.tla.properties[number].kind
-        if kind.of_steps and before is None:
-            continue
+    """Returns the site of the first condition that has no value at the end of a path."""
+    model = runner.tla
+    searched = model.searched(request.properties)
+    tests: list[Callable[[], bool]] = []
+    for number in searched.every:
+        if model.is_of_steps(number):
+            if before is not None:
+                tests.append(partial(runner.holds, number, before, last))
+        elif not model.properties[number].kind.of_steps or before is not None:
+            arguments = model.properties[number].kind.place(before, last)
+            tests.append(partial(runner.holds, number, *arguments))
+    for number in range(len(model.fair) if searched.behaviours else 0):
+        tests.append(partial(runner.is_enabled, number, last))
+        if before is not None:
+            tests.append(partial(runner.is_fair_step, number, before, last))
+    for test in tests:
         try:
-            runner.holds(number, *kind.place(before, last))
+            test()
         except EvaluationError as error:
             return error.site
     return None

@@ -1,17 +1,13 @@
 """Decides temporal properties of TLA+ modules, with the algorithm of `temporal.decide`.
 
 The search records for each state the steps from it, with the fairness constraints and the
-conditions of formulas that each step meets, and the constraints that are enabled. A condition on
-steps is true in the state before a step, so the states of the graph here are pairs: a state, and a
-bit set of the conditions that the next step meets. A behaviour can only stay forever in a state
-whose next step meets none.
+conditions of formulas that each step meets, and the constraints that are enabled.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import field
-from typing import cast
 
 from fencepost.checker.evaluator.model import TlaModel
 from fencepost.checker.evaluator.runner import TlaRunner
@@ -22,7 +18,7 @@ from fencepost.checker.search.alarm import raised_after
 from fencepost.checker.search.deciding import Decision
 from fencepost.checker.search.explain import trace_from
 from fencepost.checker.search.levels import LevelSearch
-from fencepost.checker.temporal.decide import SHARES, Graph, graph, violation
+from fencepost.checker.temporal.decide import SHARES, Graph, violation
 from fencepost.checker.temporal.lasso import (
     Lasso,
     Reason,
@@ -30,13 +26,14 @@ from fencepost.checker.temporal.lasso import (
     fair_reasons,
     violates,
 )
-from fencepost.checker.temporal.units import Outgoing, Unit
+from fencepost.checker.temporal.pairs import Pairs, Step, without_bits
+from fencepost.checker.temporal.units import Unit
 from fencepost.checker.temporal.verdict import expanded_levels, judged
 from fencepost.spec.core.formulas import Formula, predicates
 from fencepost.spec.core.types import State
 from fencepost.spec.records import dataclass
 from fencepost.spec.semantics.choice_points import EvaluationError
-from fencepost.spec.semantics.stepper import Failure, Runner, Successor
+from fencepost.spec.semantics.stepper import Failure
 
 
 @dataclass(slots=True)
@@ -49,11 +46,15 @@ class Recorder:
     runner: TlaRunner
     bits: Mapping[int, int]
     merged: bool
-    _steps: dict[State, dict[State, tuple[frozenset[Unit], int]]] = field(
-        default_factory=dict[State, dict[State, tuple[frozenset[Unit], int]]]
-    )
+    _steps: dict[State, dict[State, Step]] = field(default_factory=dict[State, dict[State, Step]])
     _enabled: dict[State, frozenset[Unit]] = field(default_factory=dict[State, frozenset[Unit]])
     _truths: dict[tuple[int, State], bool] = field(default_factory=dict[tuple[int, State], bool])
+
+    def initial(self) -> Iterator[State]:
+        """Yields the initial states."""
+        for successor in self.runner.initial():
+            if successor.state is not None:
+                yield successor.state
 
     def begin(self, state: State) -> None:
         """Starts the record of the steps from a state. Raises `EvaluationError`."""
@@ -80,7 +81,7 @@ class Recorder:
         """Returns the fairness constraints that are enabled in a state."""
         return self._enabled[state]
 
-    def steps(self, state: State) -> Mapping[State, tuple[frozenset[Unit], int]]:
+    def steps(self, state: State) -> Mapping[State, Step]:
         """Returns the recorded steps from a state."""
         return self._steps[state] if self.has(state) else {}
 
@@ -113,70 +114,25 @@ class Recorder:
             raise Unsupported(message, site.span, "leave out SYMMETRY") from None
         return True
 
-    def pairs(self, state: State) -> Iterator[State]:
-        """Yields the pairs of a state with the conditions that one of its next steps meets."""
-        met = {bits for _, bits in self.steps(state).values()}
-        for bits in sorted(met | {0}):
-            yield (*state, bits)
-
-
-class _Pairs(Runner, Mapping[State, Outgoing]):
-    """The module as a graph of pairs: its initial pairs, and the pairs that follow each one."""
-
-    def __init__(self, recorder: Recorder) -> None:
-        self.model = recorder.runner.model
-        self._recorder = recorder
-
-    def initial(self, target: State | None = None) -> Iterator[Successor]:
-        for successor in self._recorder.runner.initial():
-            if successor.state is not None:
-                for pair in self._recorder.pairs(successor.state):
-                    yield Successor(None, (), pair, None)
-
-    def holds(self, property: int, state: State, after: State | None = None) -> bool:
-        bit, met = self._recorder.bits.get(property), state[-1]
-        if bit is None:
-            return self._recorder.holds(property, state[:-1])
-        assert isinstance(met, int)
-        return bool(met & bit)
-
-    def __contains__(self, pair: object) -> bool:
-        return isinstance(pair, tuple) and self._recorder.has(cast("State", pair)[:-1])
-
-    def __getitem__(self, pair: State) -> Outgoing:
-        state, met, recorder = pair[:-1], pair[-1], self._recorder
-        targets = {
-            following: units
-            for after, (units, bits) in recorder.steps(state).items()
-            if bits == met
-            for following in recorder.pairs(after)
-        }
-        return {after: targets[after] for after in sorted(targets)}, recorder.enabled(state)
-
-    # The search looks pairs up, and never asks for all of them.
-    def __iter__(self) -> Iterator[State]:
-        raise NotImplementedError
-
-    def __len__(self) -> int:
-        raise NotImplementedError
-
 
 def decided(outcome: Outcome, request: Request, search: LevelSearch, recorder: Recorder) -> Outcome:
     """Adds the results for temporal properties to the outcome of a search."""
-    account, pairs, graphs = search.account, _Pairs(recorder), list[Graph]()
+    account, pairs, graphs = search.account, Pairs(recorder), list[Graph]()
 
     def decide(formula: Formula, decision: Decision) -> Lasso | None:
         try:
             with raised_after(account.left, Expired):
                 if not graphs:
                     levels, total = expanded_levels(outcome), outcome.statistics.distinct
-                    graphs.append(graph(pairs, levels, decision, pairs, total, _may_stay))
+                    graphs.append(pairs.graph(levels, decision, total))
                 return violation(graphs[0], formula, decision)
         except Expired:
             raise Cut(account.expired) from None
 
     def finding_of(number: int, lasso: Lasso) -> Finding:
-        return _finding(recorder, pairs, number, lasso)
+        result = finding(recorder, pairs, number, lasso)
+        assert result is not None, "the lasso is not fair"
+        return result
 
     with search.watch.deciding(SHARES) as decision:
         return judged(
@@ -184,21 +140,20 @@ def decided(outcome: Outcome, request: Request, search: LevelSearch, recorder: R
         )
 
 
-def _may_stay(pair: State) -> bool:
-    return not pair[-1]
-
-
-def _finding(recorder: Recorder, pairs: _Pairs, number: int, lasso: Lasso) -> Finding:
-    """Returns the finding for a lasso of pairs that violates a property."""
+def finding(recorder: Recorder, pairs: Pairs, number: int, lasso: Lasso) -> Finding | None:
+    """Returns the finding for a lasso of pairs that violates a property, or None if the behaviour
+    is not fair.
+    """
     lasso = lasso.rotated()
     model = recorder.runner.tla
     formula = model.properties[number].formula
     assert formula is not None
     why = blame(pairs, formula, lasso)
-    plain = Lasso(tuple(pair[:-1] for pair in lasso.stem), tuple(pair[:-1] for pair in lasso.cycle))
+    plain = without_bits(lasso)
     fair: list[FairTo] = []
     for unit, reason in _fair_reasons(recorder, plain).items():
-        assert reason is not None, f"{unit}: the lasso is not fair"
+        if reason is None:
+            return None
         fair.append(FairTo(unit.constraint, (), reason.taken, reason.impossible))
     return Finding(
         Verdict.VIOLATED,
@@ -245,7 +200,7 @@ def judged_lasso(
     size = len(lasso.stem)
     back = (pairs[size - 1],) if lasso.cycle else ()
     of_pairs = Lasso((*pairs[:size],), (*pairs[size:], *back))
-    return violates(_Pairs(recorder), formula, of_pairs), _fair_reasons(recorder, lasso)
+    return violates(Pairs(recorder), formula, of_pairs), _fair_reasons(recorder, lasso)
 
 
 def recorder_for(runner: TlaRunner, model: TlaModel, request: Request) -> Recorder | None:

@@ -63,6 +63,10 @@ class Units:
     each label, from 0 on; it is None if label N serves unit N - 1, without a condition. Each of
     ``conditions`` is the number of a predicate, and the bits of the units that it restricts: a step
     counts for them only if it starts in a state that satisfies the predicate.
+
+    If the model has step predicates, label N has the bits of those that a step satisfies, and
+    ``enabled`` holds the number of a predicate for each unit, which is possible in the states that
+    satisfy it.
     """
 
     first: Sequence[int]
@@ -71,6 +75,7 @@ class Units:
     strong: frozenset[int]
     served: Words | None = None
     conditions: Sequence[tuple[int, Words]] = ()
+    enabled: Sequence[int] = ()
 
     @property
     def labels(self) -> int:
@@ -300,6 +305,7 @@ class Rows:
         self._explorer = graph.explorer
         self._width = units.width
         self._conditions = units.conditions
+        self._enabled = units.enabled
         self._predicates = predicates
         self.possible = graph.zeros(units.width)
         self._counts = graph.zeros(1)
@@ -383,6 +389,11 @@ class Rows:
             self._graph.memory.afford(CONDITION_BYTES * len(states))
             # This also corrects the steps, since a step counts only for units that are possible.
             self.possible[states[~self._predicates(states, predicate)]] &= ~restricted
+        for unit, predicate in enumerate(self._enabled):
+            assert self._predicates is not None
+            self._graph.memory.afford(CONDITION_BYTES * len(states))
+            part = states[self._predicates(states, predicate)]
+            self.possible[part, unit // 64] |= np.uint64(1 << unit % 64)
         return self.count(states)
 
     # ------------------------------------------------------------ along the steps

@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import astuple, replace
+from functools import partial
 from importlib import import_module
 from typing import Literal, Protocol
 
@@ -50,7 +51,12 @@ from fencepost.checker.search.orbits import orbits, searched_in_orbits
 from fencepost.checker.search.states import Checkpoint, Saver, not_read
 from fencepost.checker.search.value_states import ValueStates
 from fencepost.checker.temporal.lasso import Lasso
-from fencepost.checker.temporal.verdict import expanded_levels, formulas_to_decide, judged
+from fencepost.checker.temporal.verdict import (
+    bare_finding,
+    expanded_levels,
+    formulas_to_decide,
+    judged,
+)
 from fencepost.spec.core.formulas import Formula
 from fencepost.spec.core.ir import Model
 from fencepost.spec.semantics.stepper import Runner
@@ -335,6 +341,7 @@ def _judged(outcome: Outcome, request: Request, search: LevelSearch) -> Outcome:
             min(most, explorer.level),
             formulas_to_decide(account.model, account.searched.behaviours, outcome),
             account.searched.predicates,
+            account.searched.step_predicates,
             decision,
         )
         return decider
@@ -353,8 +360,10 @@ def _judged(outcome: Outcome, request: Request, search: LevelSearch) -> Outcome:
         except (Exhausted, MemoryError):
             raise Cut(out_of_memory(request.limits)) from None
 
+    # An engine that searches with step predicates explains its lassos itself.
+    finding_of = partial(bare_finding, runner) if account.searched.step_predicates else None
     with search.watch.deciding(SHARES) as decision:
-        return judged(outcome, request, runner, decide, decision, search.account.started)
+        return judged(outcome, request, runner, decide, decision, account.started, finding_of)
 
 
 def _begun(outcome: Outcome) -> Outcome:
@@ -449,7 +458,7 @@ def translated(
     )
     search_kernels.define(unit, layout.words, slots.deadlock, symmetric=symmetric)
     if generated.behaviours:
-        behaviours.define(unit, layout.words, generated.ghosts)
+        behaviours.define(unit, layout.words, generated.ghosts, generated.labelled)
         rows.define(unit)
     if profile:
         search_kernels.define_apart(unit, layout.words, len(model.actions))

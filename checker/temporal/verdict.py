@@ -192,6 +192,13 @@ def _too_large(model: Model, number: int) -> Unsupported:
     return Unsupported(message, model.properties[number].span, instead)
 
 
+def bare_finding(runner: Runner, number: int, lasso: Lasso) -> Finding:
+    """Returns the finding for a lasso that violates a property, without an explanation."""
+    lasso = lasso.rotated()
+    trace = Trace(trace_from(runner, lasso.states).steps, lasso.loop)
+    return Finding(Verdict.VIOLATED, number, len(lasso.states), trace)
+
+
 def finding(runner: Runner, number: int, lasso: Lasso) -> Finding:
     """Returns the finding for a lasso that violates a property. The stem is shortened as far as
     possible without changing the behaviour.

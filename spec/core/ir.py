@@ -892,6 +892,9 @@ class Fairness:
     ``label`` is the name in reports, and ``name`` the one that checks refer to, or "" if there is
     none. The prefix of an action declares a constraint with the name of the action. A declaration
     `fair {...}` is a ``group``.
+
+    A constraint of a TLA+ module has no members, but a ``pair`` of predicates: one of states, which
+    is *enabled*, and one of steps, which is *taken* if the constraint is enabled as well.
     """
 
     name: str
@@ -903,6 +906,7 @@ class Fairness:
     each: bool = False
     group: bool = False
     condition: int | None = None
+    pair: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -49,7 +49,9 @@ class Purpose(Enum):
 
 class PropertyKind(Enum):
     """A kind of property. The value is the keyword, or keywords, that declare it in a spec.
-    Predicates have no keyword: the formulas that contain them declare them.
+    Predicates have no keyword: the formulas that contain them declare them. Only modules of TLA+
+    have those of steps; such a predicate is true in the state before the step, and false if the
+    step changes nothing.
 
     ``subject`` is the kind of object that the property is a predicate of, and ``purpose`` the
     reason to evaluate it. If ``supports_proofs`` is set, induction may rely on an inductive
@@ -70,6 +72,7 @@ class PropertyKind(Enum):
     BEHAVIOUR = "property", Subject.BEHAVIOUR, Purpose.HOLD
     REFINEMENT = "refinement", Subject.STEP, Purpose.HOLD
     PREDICATE = "predicate", Subject.STATE, Purpose.FORM
+    STEP_PREDICATE = "step predicate", Subject.STEP, Purpose.FORM
 
     def __new__(
         cls, word: str, subject: Subject, purpose: Purpose, supports_proofs: bool = False
@@ -201,8 +204,9 @@ class SearchedProperties:
 
     ``invariants`` and ``step_invariants`` must hold in every state and on every step (lemmas count
     as invariants). Some state must make each of the ``reachables`` true. ``constraints`` and
-    ``terminals`` are all those of the model. ``behaviours`` must hold for every fair behaviour, and
-    ``predicates`` are the state predicates in their formulas.
+    ``terminals`` are all those of the model. ``behaviours`` must hold for every fair behaviour.
+    ``predicates`` are the state predicates in their formulas and in fairness, and
+    ``step_predicates`` those of steps.
     """
 
     invariants: tuple[int, ...]
@@ -212,6 +216,7 @@ class SearchedProperties:
     terminals: tuple[int, ...]
     behaviours: tuple[int, ...] = ()
     predicates: tuple[int, ...] = ()
+    step_predicates: tuple[int, ...] = ()
 
     @classmethod
     def of(cls, kinds: Sequence[PropertyKind], chosen: Collection[int]) -> Self:
@@ -236,6 +241,7 @@ class SearchedProperties:
             numbers(Purpose.END),
             numbers(Purpose.HOLD, Subject.BEHAVIOUR),
             numbers(Purpose.FORM),
+            numbers(Purpose.FORM, Subject.STEP),
         )
 
     @property
@@ -253,4 +259,5 @@ class SearchedProperties:
     def every(self) -> tuple[int, ...]:
         """All properties that are evaluated in states and on steps, grouped by purpose."""
         searched = *self.invariants, *self.step_invariants, *self.reachables
-        return *searched, *self.predicates, *self.constraints, *self.terminals
+        parts = *self.predicates, *self.step_predicates
+        return *searched, *parts, *self.constraints, *self.terminals

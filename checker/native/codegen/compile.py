@@ -42,6 +42,7 @@ from fencepost.checker.native.codegen.emitter import (
 )
 from fencepost.checker.native.codegen.flow import when
 from fencepost.checker.native.codegen.frames import Changing, Generation, ProbeFrame, StepFrame
+from fencepost.checker.native.codegen.packed import same
 from fencepost.checker.native.codegen.property_frame import PropertyFrame
 from fencepost.checker.native.codegen.receiving import Receiving
 from fencepost.checker.native.codegen.refinement import Refinement
@@ -57,7 +58,7 @@ from fencepost.checker.temporal.units import (
     most_units,
 )
 from fencepost.spec.core import ir
-from fencepost.spec.core.traverse import assigned, first_picks, walk
+from fencepost.spec.core.traverse import assigned, first_picks, may_fail, walk
 from fencepost.spec.core.types import as_collection, has_ghost
 from fencepost.spec.records import dataclass
 from fencepost.spec.semantics.fold import evaluate
@@ -130,6 +131,8 @@ class SingleStepFrame(StepFrame):
         e.goto(self._next)
 
 
+MAX_STEP_PREDICATES = 16
+"""The maximum number of step predicates. The label of a step has a bit for each one."""
 MAX_STACK = 1 << 20
 """Maximum stack use of the code in bytes. The code does not detect stack overflows."""
 
@@ -140,7 +143,8 @@ class GeneratedCode:
 
     ``scratch`` is the size of the odometer. ``has_steps`` tells whether there are step invariants,
     ``behaviours`` whether the code can build the state graph, and ``ghosts`` whether the state has
-    ghosts. ``refined`` is the number of words that refinements keep in a worker's memory.
+    ghosts. ``refined`` is the number of words that refinements keep in a worker's memory, and
+    ``labelled`` whether step predicates label the steps of the graph.
     """
 
     scratch: int
@@ -148,6 +152,7 @@ class GeneratedCode:
     behaviours: bool = False
     ghosts: bool = False
     refined: int = 0
+    labelled: bool = False
 
 
 def generate(
@@ -233,11 +238,14 @@ class _Model:
             self._refuse_units()
         if self.behaviours:
             self._label_state()
+            if self.searched.step_predicates:
+                self._label_step()
             if ghosts:
                 self._changes()
         self._limit_stack()
-        steps = bool(self.searched.step_invariants)
-        return GeneratedCode(scratch, steps, self.behaviours, ghosts, self.refined)
+        steps = bool(self.searched.step_invariants or self._partial)
+        labelled = bool(self.searched.step_predicates)
+        return GeneratedCode(scratch, steps, self.behaviours, ghosts, self.refined, labelled)
 
     def _scratch(self, body: ir.Statement) -> int:
         """Returns the size of a step's odometer."""
@@ -446,7 +454,19 @@ class _Model:
             with self._looked_at(e, number, False):
                 slot = word(self.slots.violation(number))
                 e.call(self.report, [context, slot, word(0), after, before])
+        if self._partial:
+            # A call reports a predicate without a value. None is evaluated if nothing changes.
+            with when(e, same(e, self.layout.words, before, after)):
+                e.ret()
+            for number in self._partial:
+                e.call(self.properties[number], e.arguments)
         e.ret()
+
+    @property
+    def _partial(self) -> list[int]:
+        """The step predicates whose evaluation may fail."""
+        properties = self.model.properties
+        return [n for n in self.searched.step_predicates if may_fail(properties[n].body)]
 
     def _terminal_state(self) -> None:
         e = Emitter(self.unit, self.unit.function("terminal_state", I64, [PTR, PTR]))
@@ -474,6 +494,11 @@ class _Model:
                 raise Unsupported(message, fairness.span)
         if sum(most_labels(self.model, number) for number in self.units) > MAX_LABELS:
             raise Unsupported(f"fairness distinguishes more than {MAX_LABELS:,} kinds of steps")
+        steps = self.searched.step_predicates
+        if len(steps) > MAX_STEP_PREDICATES:
+            most = f"more than {MAX_STEP_PREDICATES} conditions on steps"
+            message = f"fairness and temporal properties have {most}"
+            raise Unsupported(message, self.model.properties[steps[MAX_STEP_PREDICATES]].span)
 
     def _label_state(self) -> None:
         """label_state(ctx, state, words): writes one bit per predicate."""
@@ -487,6 +512,16 @@ class _Model:
                 total = e.either(total, e.shl(true, bit))
             e.put(out, first // 64, total)
         e.ret()
+
+    def _label_step(self) -> None:
+        """label_step(ctx, before, after): returns one bit per step predicate."""
+        function = self.unit.function("label_step", I64, [PTR, PTR, PTR], aliasing=True)
+        e = Emitter(self.unit, function)
+        total = word(0)
+        for bit, number in enumerate(self.searched.step_predicates):
+            true = e.as_word(e.eq(e.call(self.properties[number], e.arguments), word(1)))
+            total = e.either(total, e.shl(true, bit))
+        e.ret(total)
 
     def _changes(self) -> None:
         """changes(ctx, before, after): returns whether anything except ghosts changes."""

@@ -53,16 +53,16 @@ def declare(unit: Unit) -> None:
     unit.function("emit_edge", VOID, [PTR, I64, PTR], aliasing=True)
 
 
-def define(unit: Unit, words: int, ghosts: bool) -> None:
+def define(unit: Unit, words: int, ghosts: bool, labelled: bool = False) -> None:
     """Adds the kernels for states of ``words`` words.
 
     ``ghosts`` means that the model has ghosts, so the kernels call ``changes`` to decide whether a
-    step counts.
+    step counts. With ``labelled``, the label of a step is the result of ``label_step``.
     """
     _seek(Emitter(unit, unit.function("seek", VOID, [PTR, PTR, PTR], aliasing=True)), words)
     _probe(Emitter(unit, unit.function("probe_number", PTR, [PTR], aliasing=True)), words)
     _note_steps(Emitter(unit, unit.function("note_steps", VOID, [PTR], aliasing=True)), words)
-    _emit_edge(Emitter(unit, named(unit, "emit_edge")), words, ghosts)
+    _emit_edge(Emitter(unit, named(unit, "emit_edge")), words, ghosts, labelled)
     _number(exported(unit, "number", [PTR, PTR, I64, PTR]), words)
     _find(exported(unit, "find", [PTR, PTR, I64, PTR]), words)
     _label(exported(unit, "label", [PTR, PTR, I64, PTR, I64]), words)
@@ -232,7 +232,7 @@ def _edges(e: Emitter, words: int) -> None:
     e.ret()
 
 
-def _emit_edge(e: Emitter, words: int, ghosts: bool) -> None:
+def _emit_edge(e: Emitter, words: int, ghosts: bool, labelled: bool) -> None:
     """emit_edge(ctx, action, successor): adds a step from CURRENT to the queue."""
     ctx, action, successor = e.arguments
     current = e.pointer(ctx, Word.CURRENT)
@@ -249,9 +249,12 @@ def _emit_edge(e: Emitter, words: int, ghosts: bool) -> None:
                 changes = call(e, "changes", ctx, current, successor)
                 with when(e, e.eq(changes, word(0))):
                     e.store(word(0), label)
+    with when(e, e.as_flag(e.load(label))):
+        _count(e, ctx, e.load(label))
+    if labelled:
+        with when(e, e.eq(e.get(ctx, Word.COLLECTS), word(COLLECT_FAIR))):
+            e.store(call(e, "label_step", ctx, current, successor), label)
     counting = e.load(label)
-    with when(e, e.as_flag(counting)):
-        _count(e, ctx, counting)
     waiting = e.get(ctx, Word.PENDING_COUNT)
     entry = _entry(e, ctx, waiting, words)
     call(e, "seek", ctx, successor, entry)

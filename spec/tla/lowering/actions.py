@@ -8,18 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 from fencepost.spec.core import ir, types
 from fencepost.spec.core.ir import Expr, Statement
 from fencepost.spec.core.type_relations import least
 from fencepost.spec.records import dataclass
+from fencepost.spec.tla.evaluate.machine import Lazy, Local, OperatorValue, forced
 from fencepost.spec.tla.evaluate.specification import Specification
 from fencepost.spec.tla.evaluate.temporal import Part as Written
 from fencepost.spec.tla.inference.bounds import with_bets
 from fencepost.spec.tla.inference.forms import Misfit
 from fencepost.spec.tla.inference.kinds import (
     Fun,
+    Hidden,
     Kind,
     Never,
     NotLowered,
@@ -38,6 +40,7 @@ from fencepost.spec.tla.lowering.terms import (
     TRUE,
     Bet,
     Term,
+    chosen,
     conjunction,
     is_simple,
     literal,
@@ -385,6 +388,12 @@ class Actions(Ways):
 
     # ------------------------------------------------------------ assignments
 
+    def check_hidden(self, entity: Substituted, env: Place) -> None:
+        outside = env.outside(entity.outer)
+        is_constant = self.is_constant(entity.expr, outside)
+        if not is_constant and self.variables_of(entity.expr, outside) is None:
+            raise Hidden(f"an instance has an expression for {entity.name}, which ENABLED changes")
+
     def _current(self, index: int) -> Term:
         return Term(self.kinds[index], ir.Variable(core(self.kinds[index]), index))
 
@@ -517,6 +526,11 @@ class Actions(Ways):
             term = Term(term.kind, ir.Local(term.expr.type, slot))
         return held, (Update(tuple(steps), test, kind, term),)
 
+    LANGUAGE_FORMS: ClassVar[dict[str, Callable[[Any, Any, Place], Term]]] = {
+        **Ways.LANGUAGE_FORMS,
+        "ENABLED": lambda self, node, env: self._enabled(node, env),
+    }
+
     # ------------------------------------------------------------ the end of an action
 
     def _complete(self, way: Way) -> Statement:
@@ -559,12 +573,39 @@ class Actions(Ways):
         return ir.Ensure(checked, self.site(self.specification.config.source_span, message))
 
     def place(self, part: Written) -> Place:
-        """Returns the place of a part of a specification."""
-        env = part.env
-        names: dict[str, Binding] = {name: self.constant(value) for name, value in part.values}
-        if set(env.locals) - set(names):
-            raise NotLowered("a property is inside of a LET or of an instance with parameters")
-        return Place(env.scope, names, {})
+        """Returns the place of a part of a specification. Its local names are constants: names of
+        quantifiers, and parameters of definitions and instances.
+        """
+        env, frame = part.env, part.frames()
+        env.layout.widen(frame)
+        names: dict[str, Binding] = {}
+        for name in env.locals.keys() & (self.words(part.node) | env.base.keys()):
+            local = env.locals[name]
+            value = frame[local.slot] if isinstance(local, Local) else None
+            if value is None or isinstance(value, OperatorValue):
+                raise NotLowered(f'a property uses "{name}", which is an operator').at(part.span)
+            if isinstance(value, Lazy) and value.source.level:
+                message = f'a property uses "{name}", whose value changes'
+                raise NotLowered(message).at(part.span)
+            names[name] = self.constant(self._written(forced(value)))
+        return Place(env.scope, names, {name: names[name] for name in env.base})
+
+    def _enabled(self, node: Any, env: Place) -> Term:
+        """Lowers ENABLED to a condition: some way leads through the action."""
+        if env.primed or self.initial:
+            raise NotLowered("ENABLED is about the next state, or about an initial state")
+        after, guards, ends = self.after, len(self.guards), ir.Sequence(())
+        self.possible += 1
+        try:
+            way = Way({}, {})
+            statement = self._act(node.args[0], env, way, lambda way: ends, False)
+            return self.condition(exists(statement))
+        except Hidden as hidden:
+            raise NotLowered(str(hidden)).at(node.span) from None
+        finally:
+            self.possible -= 1
+            self.after = after
+            del self.guards[guards:]
 
     def _store(
         self,
@@ -606,6 +647,31 @@ class Actions(Ways):
             message = f"{key} is outside of the assumed bounds"
             self.sites.append(ir.Site("F911", span, message, leaves=self.bets[key], above=above))
         return self.leaving[key, above]
+
+
+def exists(statement: Statement) -> Expr:
+    """Returns whether some choices lead to the end of a statement that assigns nothing."""
+    match statement:
+        case ir.Sequence(statements):
+            result: Expr = TRUE
+            for part in reversed(statements):
+                match part:
+                    case ir.Require(condition):
+                        result = conjunction([condition, result])
+                    case ir.Ensure(condition, site) | ir.Assert(condition, site):
+                        result = ir.Demand(ir.BOOL, condition, site, result)
+                    case _:
+                        assert result == TRUE, "only the last part makes choices"
+                        result = exists(part)
+            return result
+        case ir.If(condition, then, otherwise):
+            return chosen(condition, exists(then), exists(otherwise), ir.BOOL)
+        case ir.Pick(slot=slot, domain=domain, body=body):
+            return ir.Quantified(False, slot, domain, exists(body))
+        case ir.Bind(slot, value, body):
+            return ir.Let(ir.BOOL, slot, value, exists(body))
+        case _:
+            return exists(ir.Sequence((statement,)))
 
 
 def structure(kind: Kind) -> Kind:

@@ -492,10 +492,13 @@ class Expressions(Constants):
         scope = self.compiler.instantiated(replace(unit, parameters=every), env.scope)
         return LocalInstance(Named(unit.name, env.scope.name, unit.span, every, scope), args)
 
+    def unchanged(self, node: Any, env: Place, span: Span) -> Expr:
+        """Returns whether an expression has the same value in the next state."""
+        raise NotImplementedError
+
     def _boxed(self, node: Any, env: Place) -> Term:
         action = self.cond(node.action, env)
-        before, after = self.expr(node.variables, env), self.expr(node.variables, env.prime())
-        same = self.equal(before, after, node.span)
+        same = self.unchanged(node.variables, env, node.span)
         if node.angle:
             return self.condition(conjunction([action, negation(same)]))
         return self.condition(disjunction([action, same]))

@@ -7,7 +7,6 @@ from functools import partial
 
 from fencepost.spec.core import ir, types
 from fencepost.spec.core.open_ranges import Range
-from fencepost.spec.core.properties import PropertyKind
 from fencepost.spec.records import dataclass, replace
 from fencepost.spec.text.source import Span
 from fencepost.spec.tla.evaluate.specification import Specification
@@ -71,6 +70,7 @@ def lowered(
     ranges: Mapping[str, Range],
     initial: Sequence[Sequence[Value]] | None,
     wanted: Sequence[Wanted],
+    fairness: Sequence[ir.Fairness] = (),
 ) -> Lowered:
     """Lowers a module. The kinds of the variables include those of ``kinds``, and the bounds of the
     bets those of ``ranges``. ``initial`` are the initial states; if it is None, the initial
@@ -83,7 +83,7 @@ def lowered(
             with_bets(kind, name, ranges) for kind, name in zip(structures, names, strict=True)
         ]
         try:
-            return _lowered(specification, complete, initial, wanted)
+            return _lowered(specification, complete, initial, wanted, fairness)
         except Wider as wider:
             index = wider.variable
             structures[index] = join(structures[index], wider.kind)
@@ -95,6 +95,7 @@ def _lowered(
     kinds: list[Kind],
     initial: Sequence[Sequence[Value]] | None,
     wanted: Sequence[Wanted],
+    fairness: Sequence[ir.Fairness],
 ) -> Lowered:
     top = specification.config.source_span
     ranges = {key: bounds for kind in kinds for key, bounds in bets(kind)}
@@ -103,9 +104,10 @@ def _lowered(
     part = specification.next_part
     assert part is not None
     lowering.allowed = _parts(specification.action_constraints)
+    held = [item for item in wanted if item.property.kind.must_hold]
     lowering.invariants, lowering.step_invariants = (
-        _parts(item.condition for item in wanted if item.property.kind is kind)
-        for kind in (PropertyKind.INVARIANT, PropertyKind.STEP_INVARIANT)
+        _parts(item.condition for item in held if item.property.kind.of_steps is of_steps)
+        for of_steps in (False, True)
     )
     beginning = (
         lowering.initially(specification.initial_parts)
@@ -139,6 +141,7 @@ def _lowered(
         marks=(),
         slots=lowering.slots,
         labels=0,
+        fairness=tuple(fairness),
         open_ranges=tuple(
             ir.OpenRange(key, "", low, high, top) for key, (low, high) in ranges.items()
         ),

@@ -62,6 +62,8 @@ class Names(FunctionSets):
             case Given(value=value):
                 return self.constant(value)
             case Substituted():
+                if env.primed and self.possible:
+                    self.check_hidden(entity, env)
                 return self.expr(entity.expr, env.outside(entity.outer))
             case BuiltIn():
                 built_in = self.BUILT_IN_FORMS.get(entity.name)
@@ -72,6 +74,13 @@ class Names(FunctionSets):
                 return self.expr(entity.body, self.called(entity, node, env, instance))
             case _:
                 raise NotLowered(f'"{node.name}" is used')
+
+    possible = 0
+    """The number of ENABLED expressions around what is lowered."""
+
+    def check_hidden(self, entity: Substituted, env: Place) -> None:
+        """Raises `Hidden` if an instance has an expression for a variable."""
+        raise NotImplementedError
 
     def variable(self, index: int, span: Span, primed: bool) -> Term:
         """Returns the value of a variable in the current state or in the next first."""

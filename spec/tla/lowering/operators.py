@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any, ClassVar
 
 from fencepost.spec.core import ir, types
+from fencepost.spec.core.ir import Expr
 from fencepost.spec.text.source import Span
 from fencepost.spec.tla.inference.kinds import (
     Fun,
@@ -28,10 +29,15 @@ from fencepost.spec.tla.lowering.terms import (
     FALSE,
     TRUE,
     Term,
+    conjunction,
     disjunction,
+    is_total,
     literal,
     negation,
 )
+from fencepost.spec.tla.modules.scopes import Operator
+from fencepost.spec.tla.syntax import tree
+from fencepost.spec.tla.syntax.tree import Apply
 
 
 class Operators(Sequences):
@@ -56,8 +62,25 @@ class Operators(Sequences):
         return self.condition(ir.Equal(left, right))
 
     def _unchanged(self, node: Any, env: Place) -> Term:
-        before, after = self.expr(node.args[0], env), self.expr(node.args[0], env.prime())
-        return self.condition(self.equal(before, after, node.span))
+        return self.condition(self.unchanged(node.args[0], env, node.span))
+
+    def unchanged(self, node: Any, env: Place, span: Span) -> Expr:
+        """Returns whether an expression has the same value in the next state. The components of a
+        tuple are compared one by one, since they are often of different kinds.
+        """
+        if isinstance(node, tree.Tuple):
+            parts = [self.unchanged(item, env, span) for item in node.items]
+            if all(map(is_total, parts)):
+                return conjunction(parts)
+        elif isinstance(node, Apply) and not node.args:
+            local = None if node.path else env.names.get(node.name)
+            if local is None and node.name not in self.LANGUAGE_FORMS:
+                entity, instance = self.meaning(node, env)
+                if isinstance(entity, Operator) and isinstance(entity.body, Apply | tree.Tuple):
+                    inner = self.called(entity, node, env, instance)
+                    return self.unchanged(entity.body, inner, span)
+        before, after = self.expr(node, env), self.expr(node, env.prime())
+        return self.equal(before, after, span)
 
     def _refused_operator(self, node: Any, env: Place) -> Term:
         raise NotLowered(f"{node.name} is used")

@@ -22,6 +22,7 @@ from fencepost.spec.tla.evaluate.specification import Specification
 from fencepost.spec.tla.inference.forms import is_complete
 from fencepost.spec.tla.inference.kinds import (
     NEVER,
+    Hidden,
     Kind,
     Never,
     NotLowered,
@@ -62,6 +63,8 @@ class Tables(Operators):
     def expr(self, node: tree.Expr, env: Place) -> Term:
         try:
             return super().expr(node, env)
+        except Hidden:
+            raise
         except NotLowered as reason:
             term = self.table(node, env)
             if term is None:
@@ -153,7 +156,7 @@ class Tables(Operators):
         now = primed
 
         def unread(index: int, primed: bool, span: Span) -> NoReturn:
-            if primed != now:
+            if primed != now or index >= len(self.kinds):
                 raise EvaluationError("a variable of the next state has no value")
             raise _Unread(index)
 

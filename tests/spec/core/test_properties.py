@@ -105,7 +105,7 @@ def test_traits_of_kinds() -> None:
     def with_trait(trait: str) -> set[str]:
         return {str(kind) for kind in PropertyKind if getattr(kind, trait)}
 
-    assert with_trait("of_steps") == {"step invariant", "refinement"}
+    assert with_trait("of_steps") == {"step invariant", "refinement", "step predicate"}
     assert with_trait("of_initial_states") == {"refinement"}
     assert with_trait("of_behaviours") == {"property"}
     assert with_trait("of_states") == WORDS - {"step invariant", "refinement", "property"} | {
@@ -115,7 +115,7 @@ def test_traits_of_kinds() -> None:
         "invariant", "lemma", "step invariant", "refinement", "property",
     }  # fmt: skip
     assert with_trait("selectable") == with_trait("must_hold") | {"reachable"}
-    assert with_trait("is_part") == {"predicate"}
+    assert with_trait("is_part") == {"predicate", "step predicate"}
     assert with_trait("shapes_search") == {"constraint", "terminal"}
     assert with_trait("supports_proofs") == {"lemma"}
     ranks = {str(kind): kind.rank for kind in PropertyKind if kind.must_hold}
