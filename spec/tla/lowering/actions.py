@@ -42,7 +42,7 @@ from fencepost.spec.tla.lowering.terms import (
     Term,
     chosen,
     conjunction,
-    is_simple,
+    is_fixed,
     literal,
     negation,
 )
@@ -436,7 +436,7 @@ class Actions(Ways):
             return then(way.having(index, lambda: term, None))
         if term.expr is None and not term.is_constant:
             return ir.Ensure(FALSE, term.site)
-        if term.expr is None or is_simple(term.expr):
+        if term.expr is None or is_fixed(term.expr):
             return then(way.having(index, lambda: term, term))
         slot = self.slot()
         local = Term(term.kind, ir.Local(term.expr.type, slot))
@@ -507,7 +507,7 @@ class Actions(Ways):
                 if inside != TRUE:
                     return None
                 held += bound
-                if not is_simple(converted):
+                if not is_fixed(converted):
                     slot = self.slot()
                     held.append((slot, converted))
                     converted = ir.Local(converted.type, slot)
@@ -520,7 +520,7 @@ class Actions(Ways):
         term = self.written(self.expr(update.value, env.having({"@": old})))
         if term.expr is None and not term.is_constant:
             return None
-        if term.expr is not None and not is_simple(term.expr):
+        if term.expr is not None and not is_fixed(term.expr):
             slot = self.slot()
             held.append((slot, term.expr))
             term = Term(term.kind, ir.Local(term.expr.type, slot))

@@ -123,6 +123,11 @@ def is_simple(expr: Expr) -> bool:
     return isinstance(expr, ir.Local | ir.Variable | ir.Literal)
 
 
+def is_fixed(expr: Expr) -> bool:
+    """Returns whether an expression is simple, and keeps its value when variables are assigned."""
+    return is_simple(expr) and not any(isinstance(node, ir.Variable) for node in walk(expr))
+
+
 def is_total(expr: Expr) -> bool:
     """Returns whether the evaluation of an expression cannot fail."""
     return not any(isinstance(node, ir.Demand | ir.Recursion) for node in walk(expr))
