@@ -386,31 +386,54 @@ def _as_module(outcome: Outcome, request: Request, runner: TlaRunner, result: Lo
     taken = [0] * len(model.actions)
     for label, count in zip(result.labels, outcome.coverage.taken, strict=True):
         taken[actions.index(label) if label in actions else 0] += count
-    coverage = replace(outcome.coverage, taken=tuple(taken), marks=frozenset(), blocked={})
+    stuck = outcome.coverage.stuck
+    if stuck.trace is not None:
+        steps = _followed(stuck.trace, runner, result)
+        stuck = replace(stuck, trace=None if steps is None else Trace(tuple(steps)))
+    coverage = replace(
+        outcome.coverage, taken=tuple(taken), marks=frozenset(), blocked={}, stuck=stuck
+    )
     findings = tuple(_confirmed(finding, request, runner, result) for finding in outcome.findings)
     outcome = replace(outcome, coverage=coverage, findings=findings, growth=None)
     return with_calls(outcome, specification)
 
 
-def _confirmed(finding: Finding, request: Request, runner: TlaRunner, result: Lowered) -> Finding:
-    """Returns a finding with the trace that the evaluator takes. Raises `Unconfirmed`."""
-    assert finding.trace is not None
-    states = [
+def _states_of(trace: Trace, runner: TlaRunner, result: Lowered) -> list[State]:
+    """Returns the states of a trace as states of the module."""
+    return [
         _as_values(runner.tla, result.values(step.state))
-        for step in finding.trace.steps
+        for step in trace.steps
         if step.state is not None
     ]
-    if finding.trace.loop is not None:
-        return _confirmed_lasso(finding, request, runner, states)
-    failed = finding.trace.steps[-1].state is None
-    if not runner.specification.is_initial(runner.tla.values(states[0])):
-        raise _unconfirmed(finding)
+
+
+def _followed(trace: Trace, runner: TlaRunner, result: Lowered) -> list[Step] | None:
+    """Returns the steps that the evaluator takes through the states of a trace, or None if it
+    cannot.
+    """
+    states = _states_of(trace, runner, result)
+    if not states or not runner.specification.is_initial(runner.tla.values(states[0])):
+        return None
     steps = [Step(None, (), states[0])]
     for earlier, later in pairwise(states):
         taken = next((s for s in runner.successors(earlier) if s.state == later), None)
         if taken is None:
-            raise _unconfirmed(finding)
+            return None
         steps.append(Step(taken.action, taken.choices, taken.state))
+    return steps
+
+
+def _confirmed(finding: Finding, request: Request, runner: TlaRunner, result: Lowered) -> Finding:
+    """Returns a finding with the trace that the evaluator takes. Raises `Unconfirmed`."""
+    assert finding.trace is not None
+    if finding.trace.loop is not None:
+        states = _states_of(finding.trace, runner, result)
+        return _confirmed_lasso(finding, request, runner, states)
+    steps = _followed(finding.trace, runner, result)
+    if steps is None:
+        raise _unconfirmed(finding)
+    failed = finding.trace.steps[-1].state is None
+    states = [step.state for step in steps if step.state is not None]
     last = states[-1]
     before = states[-2] if len(states) > 1 else None
     site: int | None = None

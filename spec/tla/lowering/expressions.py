@@ -14,7 +14,6 @@ from fencepost.spec.tla.inference.kinds import (
     FLAGS,
     NEVER,
     TRUTH,
-    Fun,
     Kind,
     Name,
     Never,
@@ -23,10 +22,8 @@ from fencepost.spec.tla.inference.kinds import (
     Rec,
     SetOf,
     Truth,
-    Tup,
     Union,
     comparable,
-    components,
     core,
     head,
     items_of,
@@ -335,29 +332,6 @@ class Expressions(Constants):
     def _let_of(self, slot: int, value: Expr, inner: Expr) -> Expr:
         return ir.Let(inner.type, slot, value, inner)
 
-    def _choose(self, node: Any, env: Place) -> Term:
-        if node.bound.domain is None:
-            raise NotLowered("a CHOOSE that depends on the state has no set")
-        domain, kind = self.members(node.bound.domain, env)
-        if not _ordered(kind):
-            raise NotLowered("a CHOOSE is among values whose order is another one in TLC")
-        slot = self.slot()
-        bound = Term(kind, ir.Local(core(kind), slot))
-        condition = self.cond(
-            node.body, env.having(self.taken(node.bound, node.bound.names[0], bound))
-        )
-        find = ir.Find(types.Option(core(kind)), slot, domain, condition)
-        site = self.site(node.span, "no element satisfies the condition of this CHOOSE")
-        type = core(kind)
-        return Term(
-            kind,
-            self.let(
-                find,
-                NEVER,
-                lambda option: ir.Demand(type, ir.IsSome(option), site, ir.Content(type, option)),
-            ),
-        )
-
     def _filter(self, node: Any, env: Place) -> Term:
         domain, kind = self.members(node.bound.domain, env)
         slot = self.slot()
@@ -565,21 +539,10 @@ class Expressions(Constants):
         return ir.Equal(self.into(left, kind), self.into(right, kind))
 
     FORMS: ClassVar[dict[type, Callable[[Any, Any, Place], Term]]] = {
-        tree.If: _if, tree.Case: _case, tree.Choose: _choose, tree.Filter: _filter,
+        tree.If: _if, tree.Case: _case, tree.Filter: _filter,
         tree.Image: _image, tree.FunctionSet: _refused, tree.RecordSet: _refused,
         tree.Product: _product, tree.SetOf: _set, tree.Let: _let, tree.Junction: _junction,
         tree.Quantified: _quantified, tree.Boxed: _boxed,
         tree.Labelled: lambda self, node, env: self.expr(node.body, env),
         tree.Apply: lambda self, node, env: self.named(node, env),
     }  # fmt: skip
-
-
-def _ordered(kind: Kind) -> bool:
-    """Returns whether the core orders the values of a kind as TLC does."""
-    match kind:
-        case Number() | Name() | Truth() | Never():
-            return True
-        case Rec() | Tup() | Fun():
-            return all(map(_ordered, components(kind)))
-        case _:
-            return False

@@ -35,7 +35,7 @@ from fencepost.spec.tla.inference.kinds import (
     record,
     sequence,
 )
-from fencepost.spec.tla.lowering.expressions import Expressions
+from fencepost.spec.tla.lowering.choose import Choose
 from fencepost.spec.tla.lowering.places import Binding, Place
 from fencepost.spec.tla.lowering.terms import (
     FALSE,
@@ -53,7 +53,7 @@ from fencepost.spec.tla.values.lazy_sets import Product
 OUTSIDE = "the function is applied outside of its domain"
 
 
-class Functions(Expressions):
+class Functions(Choose):
     """Lowers functions."""
 
     def _function(self, node: Any, env: Place) -> Term:
@@ -457,7 +457,7 @@ class Functions(Expressions):
         return local
 
     FORMS: ClassVar[dict[type, Callable[[Any, Any, Place], Term]]] = {
-        **Expressions.FORMS,
+        **Choose.FORMS,
         tree.Function: _function, tree.Index: _index, tree.FieldOf: _field, tree.Record: _record,
         tree.Except: _except, tree.At: _at, tree.Tuple: _tuple,
     }  # fmt: skip

@@ -30,11 +30,12 @@ from fencepost.spec.tla.inference.kinds import (
     join,
     kind_of,
 )
+from fencepost.spec.tla.lowering.constants import MAX_WRITTEN
 from fencepost.spec.tla.lowering.operators import Operators
 from fencepost.spec.tla.lowering.places import Argument, Place
 from fencepost.spec.tla.lowering.terms import Term, conjunction
 from fencepost.spec.tla.syntax import tree
-from fencepost.spec.tla.values.kinds import EvaluationError, Value
+from fencepost.spec.tla.values.kinds import EvaluationError, LazySet, Value
 
 MAX_ENTRIES = 4_096
 """The maximum number of entries of a table."""
@@ -48,6 +49,10 @@ class _Unread(Exception):
     def __init__(self, index: int) -> None:
         super().__init__(index)
         self.index = index
+
+
+class _TooLarge(Exception):
+    """A value of the expression is a large set."""
 
 
 class Tables(Operators):
@@ -129,7 +134,7 @@ class Tables(Operators):
                 term = self.variable(unread.index, span, primed)
                 variables[unread.index] = self.written(term)
                 continue
-            except RecursionError:
+            except (RecursionError, _TooLarge):
                 # A combination that never occurs may lead to a recursion without an end.
                 return None
             finally:
@@ -178,12 +183,19 @@ class Tables(Operators):
                 for index, value in zip(variables, combination[len(slots) :], strict=True):
                     state[index] = value
                 try:
-                    yield self.universe.normalise(run(own))
+                    result = run(own)
+                    if isinstance(result, LazySet) and not self._is_small(result):
+                        raise _TooLarge
+                    yield self.universe.normalise(result)
                 except EvaluationError:
                     yield None
         finally:
             state[:] = saved
             del machine.no_value
+
+    def _is_small(self, values: LazySet) -> bool:
+        finite = values.is_finite(self.universe)
+        return finite and values.size(self.universe) <= MAX_WRITTEN
 
     def _looked_up_in(
         self, values: Sequence[Value], components: Sequence[Term], span: Span

@@ -9,7 +9,8 @@ from tests.support.paths import ROOT
 from tests.support.tla_runs import blocks, model_at, summary, written
 
 from fencepost.checker.compiled.search import ENGINE
-from fencepost.checker.request import Unsupported
+from fencepost.checker.evaluator.model import TlaModel
+from fencepost.checker.request import Request, Unsupported
 
 _OTHERS = ROOT / "tests" / "checker" / "evaluator" / "modules.txt"
 _OWN = blocks(Path(__file__).with_name("modules.txt").read_text(encoding="utf-8"))
@@ -29,6 +30,16 @@ def test_results_are_those_of_tlc(name: str, tmp_path: Path) -> None:
     except Unsupported as reason:
         result = f"refused: {reason}"
     assert result == EXCEPTIONS.get(name, expected)
+
+
+def test_a_way_to_a_stuck_state_is_one_of_the_module(tmp_path: Path) -> None:
+    model = model_at(written(tmp_path, _BLOCKS["Messages"])[0])
+    outcome = ENGINE.run(Request(model, frozenset()))
+    trace = outcome.coverage.stuck.trace
+    assert outcome.coverage.stuck.count
+    assert trace is not None
+    assert isinstance(model, TlaModel)
+    assert [model.table[number] for number in trace.steps[0].state or ()][-1] == "{}"
 
 
 def test_exceptions_exist() -> None:
