@@ -27,11 +27,13 @@ from fencepost.spec.tla.inference.kinds import (
     cases,
     components,
     core,
+    element_of,
     function,
     has_keys,
     head,
     items_of,
     join,
+    length,
     record,
     sequence,
 )
@@ -251,17 +253,55 @@ class Functions(Choose):
             return bound, conjunction([ir.HasTag(key.code, tag), test]), converted
         if head(key.kind) != head(keys):
             return [], FALSE, TRUE
-        source = join(key.kind, keys) if not _same_structure(key.kind, keys) else key.kind
-        if not _same_structure(source, keys):
-            raise NotLowered("a function is applied to an argument of another structure")
         held: list[tuple[int, Expr]] = []
-        own = self.repeatable(self.into(key, source), held)
-        test = self.within(own, source, keys)
+        if not _same_structure(key.kind, keys):
+            # The key may be converted, or it may be in the domain only if it has some structure.
+            source = join(key.kind, keys)
+            if _same_structure(source, keys):
+                key = Term(source, self.into(key, source))
+        own = self.repeatable(self.own(key), held)
+        fits, key = self._narrowed(own, key.kind, keys)
+        source, own = key.kind, self.repeatable(key.code, held)
+        test = conjunction([fits, self.within(own, source, keys)])
         # A conversion of a key that is not within the bounds has some value, which is not used.
         converted = self.repeatable(self.convert(own, source, keys), held)
         if isinstance(kind, Fun) and not self._covers(kind, key.kind):
             test = conjunction([test, self.in_domain(converted, kind)])
         return held, test, converted
+
+    def _narrowed(self, expr: Expr, source: Kind, target: Kind) -> tuple[Expr, Term]:
+        """Returns whether a value has the structure of ``target``, and if so, the value with this
+        structure. Raises `NotLowered`.
+        """
+        if _same_structure(source, target):
+            return TRUE, Term(source, expr)
+        if isinstance(source, Union) and not isinstance(target, Union):
+            for number, case in enumerate(source.cases):
+                if head(case) == head(target):
+                    inner = ir.Payload(core(case), expr, number, 0)
+                    test, term = self._narrowed(inner, case, target)
+                    return conjunction([ir.HasTag(expr, number), test]), term
+        if isinstance(source, Rec) and isinstance(target, Rec) and head(source) == head(target):
+            pairs = zip(self.parts(expr, source), members(source), members(target), strict=True)
+            narrowed = [self._narrowed(*pair) for pair in pairs]
+            terms = dict(zip([n for n, _ in source.fields], [t for _, t in narrowed], strict=True))
+            return conjunction([test for test, _ in narrowed]), self.record(terms)
+        if length(source) == length(target) is not None:
+            pairs = zip(self.parts(expr, source), items_of(source), items_of(target), strict=True)
+            narrowed = [self._narrowed(*pair) for pair in pairs]
+            kind = Tup(tuple(term.kind for _, term in narrowed))
+            parts = tuple(self.own(term) for _, term in narrowed)
+            return conjunction([test for test, _ in narrowed]), self.as_kind(
+                Term(kind, ir.MakeRecord(core(kind), parts)), target
+            )
+        raise NotLowered("a function is applied to an argument of another structure")
+
+    def as_kind(self, term: Term, target: Kind) -> Term:
+        """Returns a tuple as a function on numbers if ``target`` is one."""
+        if isinstance(target, Fun) and isinstance(term.kind, Tup):
+            kind = Fun(target.domain, target.keys, element_of(term.kind))
+            return Term(kind, self.convert(term.code, term.kind, kind))
+        return term
 
     def _covers(self, kind: Fun, keys: Kind) -> bool:
         """Returns whether the domain of a function includes all values of a kind that are inside
