@@ -15,7 +15,7 @@ ROWS: dict[str, int] = {
     "bench/engine_mutants": 900,
     "checker": 1_950,
     "checker/cli": 3_700,
-    "checker/compiled": 400,
+    "checker/compiled": 450,
     "checker/evaluator": 1_100,
     "checker/lsp": 2_350,
     "checker/native": 11_750,

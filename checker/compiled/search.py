@@ -428,6 +428,8 @@ def _confirmed(finding: Finding, request: Request, runner: TlaRunner, result: Lo
     assert finding.trace is not None
     if finding.trace.loop is not None:
         states = _states_of(finding.trace, runner, result)
+        if not runner.specification.is_initial(runner.tla.values(states[0])):
+            raise _unconfirmed(finding)
         return _confirmed_lasso(finding, request, runner, states)
     steps = _followed(finding.trace, runner, result)
     if steps is None:
