@@ -17,7 +17,7 @@ ROWS: dict[str, int] = {
     "checker/cli": 3_700,
     "checker/compiled": 450,
     "checker/evaluator": 1_100,
-    "checker/lsp": 2_350,
+    "checker/lsp": 2_450,
     "checker/native": 11_750,
     "checker/printing": 200,
     "checker/reference": 100,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import signal
+import sys
 from importlib import import_module
 from types import FrameType
 from typing import NoReturn
@@ -27,6 +28,8 @@ def entry() -> NoReturn:
     try:
         for number in handled:
             signal.signal(number, _leave)
+        if sys.argv[1:2] == ["lsp"] and sys.argv[2:] in ([], ["--stdio"]):
+            import_module("fencepost.checker.lsp.greeting").greet()
         command = import_module("fencepost.checker.cli.main")
         for number in handled:
             # SIGTERM and SIGHUP need this, too: their default handlers end the process with another

@@ -146,6 +146,7 @@ class Desk:
     encoding: str = "utf-16"
     documents: dict[Path, Document] = field(default_factory=dict[Path, Document])
     _known: dict[Path, View] = field(default_factory=dict[Path, View])
+    _changed: View | None = None
     _kept: SurveyCache = field(default_factory=SurveyCache)
     _under_way: dict[Path, _Work] = field(default_factory=dict[Path, "_Work"])
     _thread: ThreadPoolExecutor = field(
@@ -235,10 +236,21 @@ class Desk:
 
     async def with_texts(self, path: Path, changes: Mapping[Path, str]) -> View:
         """Surveys a file after replacing some texts. Abandons the surveys in progress."""
+        texts = {**self.texts(), **changes}
+        last = self._changed
+        # While the user types the rest of a word, the same changes are requested again.
+        if (
+            last is not None
+            and (last.path, last.texts) == (path, texts)
+            and _whole(last)
+            and all(stamp(file) == time for file, time in last.stamps.items())
+        ):
+            return last
         for work in self._under_way.values():
             work.unwanted.set()
-        view = await self._started(path, {**self.texts(), **changes}).view
+        view = await self._started(path, texts).view
         assert view is not None
+        self._changed = view
         return view
 
     def _started(self, path: Path, texts: Mapping[Path, str]) -> _Work:

@@ -10,6 +10,7 @@ import gc
 import inspect
 import logging
 import os
+import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,7 @@ from fencepost.checker.lsp.colours import LEGEND, tokens
 from fencepost.checker.lsp.cures import cures
 from fencepost.checker.lsp.desk import Desk, Document, Stale, View
 from fencepost.checker.lsp.diagnostics import shown
+from fencepost.checker.lsp.greeting import Greeted
 from fencepost.checker.lsp.marks import marks
 from fencepost.checker.lsp.outline import folds, symbols
 from fencepost.checker.lsp.places import Edits, Text, path_of, uri_of
@@ -53,12 +55,33 @@ def serve() -> None:
     gc.set_threshold(young, middle, OLD_GENERATION_THRESHOLD)
     output = os.dup(1)
     os.dup2(2, 1)
-    with os.fdopen(os.dup(0), "rb") as input_stream, os.fdopen(output, "wb") as output_stream:
-        Service().server.start_io(input_stream, output_stream)
+    service = Service()
+    protocol = service.server.protocol
+    greeted = getattr(getattr(sys.stdin, "buffer", None), "raw", None)
+    if isinstance(greeted, Greeted) and isinstance(protocol, Protocol):
+        protocol.answered = greeted.answered
+        source = sys.stdin.buffer
+    else:
+        source = os.fdopen(os.dup(0), "rb")
+    with source as input_stream, os.fdopen(output, "wb") as output_stream:
+        service.server.start_io(input_stream, output_stream)
 
 
 class Protocol(LanguageServerProtocol):
-    """The protocol, extended so that requests with invalid parameters are answered."""
+    """The protocol, extended so that requests with invalid parameters are answered, and so that the
+    request with the id ``answered`` is not answered again.
+    """
+
+    answered: object = None
+
+    def _send_response(
+        self, msg_id: int | str, result: Any | None = None, error: Any | None = None
+    ) -> None:
+        if msg_id == self.answered:
+            self.answered = None
+            self._result_types.pop(msg_id, None)
+        else:
+            super()._send_response(msg_id, result, error)
 
     def structure_message(self, data: dict[str, Any]) -> Any:
         """Converts a JSON object to a message. Raises `JsonRpcException` if the parameters are
