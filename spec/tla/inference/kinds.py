@@ -41,12 +41,6 @@ class NotLowered(Exception):
         return self
 
 
-class Hidden(NotLowered):
-    """Raised for a variable of an instance that is an expression, in the next state of ENABLED. The
-    evaluator takes it for a variable of its own.
-    """
-
-
 @dataclass(frozen=True, slots=True)
 class Never:
     """No value at all, such as the elements of ``{}``."""

@@ -21,7 +21,6 @@ from fencepost.spec.tla.inference.bounds import with_bets
 from fencepost.spec.tla.inference.forms import Misfit
 from fencepost.spec.tla.inference.kinds import (
     Fun,
-    Hidden,
     Kind,
     Never,
     NotLowered,
@@ -105,6 +104,7 @@ class Actions(Ways):
     ) -> None:
         super().__init__(specification, kinds)
         self.bets = bets
+        self.hidden_variables = {}
         self.guards: list[ir.Guard] = []
         self.leaving: dict[tuple[str, bool], int] = {}
         self._script: list[tuple[int, int]] = []
@@ -164,7 +164,7 @@ class Actions(Ways):
 
     def _act_of(self, node: Any, env: Place, way: Way, then: Then, outer: bool) -> Statement:
         self.after = way.after
-        if len(way.after) == len(self.kinds):
+        if len(way.after) == len(self.kinds) and not self.possible:
             return self._required(node, env, way, then)
         match node:
             case tree.Junction(sign="/\\", items=items):
@@ -388,13 +388,10 @@ class Actions(Ways):
 
     # ------------------------------------------------------------ assignments
 
-    def check_hidden(self, entity: Substituted, env: Place) -> None:
-        outside = env.outside(entity.outer)
-        is_constant = self.is_constant(entity.expr, outside)
-        if not is_constant and self.variables_of(entity.expr, outside) is None:
-            raise Hidden(f"an instance has an expression for {entity.name}, which ENABLED changes")
-
     def _current(self, index: int) -> Term:
+        if index >= len(self.kinds):
+            entity, outside = [*self.hidden_variables.items()][index - len(self.kinds)]
+            return self.written(self.expr(entity.expr, outside))
         return Term(self.kinds[index], ir.Variable(core(self.kinds[index]), index))
 
     def _unchanged_variables(
@@ -419,7 +416,8 @@ class Actions(Ways):
         return rest(0)
 
     def _assigned(self, index: int, value: Any, env: Place, way: Way, then: Then) -> Statement:
-        updates = None if self.initial else self._updates(index, value, env)
+        hidden = index >= len(self.kinds)
+        updates = None if self.initial or hidden else self._updates(index, value, env)
         if updates is not None:
             held, changes = updates
 
@@ -600,8 +598,6 @@ class Actions(Ways):
             way = Way({}, {})
             statement = self._act(node.args[0], env, way, lambda way: ends, False)
             return self.condition(exists(statement))
-        except Hidden as hidden:
-            raise NotLowered(str(hidden)).at(node.span) from None
         finally:
             self.possible -= 1
             self.after = after
@@ -619,7 +615,12 @@ class Actions(Ways):
         """Adds the checks and the assignment that store a value in a part of a variable."""
         term = self.written(term)
         if isinstance(term.kind, Never):
-            raise NotLowered("a value that has no kind is stored")
+            # An element of a set that is always empty, as far as is known, is never stored.
+            message = "a value of no kind is stored"
+            checks.append(
+                ir.Ensure(FALSE, self.site(self.specification.config.source_span, message))
+            )
+            return
         wider = join(kind, term.kind)
         if structure(wider) != structure(kind):
             whole = replaced(self.kinds[index], steps, wider)

@@ -62,8 +62,9 @@ class Names(FunctionSets):
             case Given(value=value):
                 return self.constant(value)
             case Substituted():
-                if env.primed and self.possible:
-                    self.check_hidden(entity, env)
+                hidden = self.hidden(entity, env) if env.primed else None
+                if hidden is not None:
+                    return self.variable(hidden, node.span, True)
                 return self.expr(entity.expr, env.outside(entity.outer))
             case BuiltIn():
                 built_in = self.BUILT_IN_FORMS.get(entity.name)
@@ -77,9 +78,14 @@ class Names(FunctionSets):
 
     possible = 0
     """The number of ENABLED expressions around what is lowered."""
+    hidden_variables: dict[Substituted, Place]
+    """The hidden variables of ENABLED, with the places of their expressions."""
 
-    def check_hidden(self, entity: Substituted, env: Place) -> None:
-        """Raises `Hidden` if an instance has an expression for a variable."""
+    def hidden(self, entity: Substituted, env: Place) -> int | None:
+        """Returns the number of the hidden variable that a variable of an instance is in ENABLED,
+        or None if it is a constant or a variable of the module. A hidden variable has the value of
+        an expression in the current state, and any value in the next.
+        """
         raise NotImplementedError
 
     def variable(self, index: int, span: Span, primed: bool) -> Term:
@@ -90,7 +96,8 @@ class Names(FunctionSets):
             return Term(self.kinds[index], ir.Variable(core(self.kinds[index]), index))
         term = self.after.get(index)
         if term is None:
-            name = self.specification.variables[index].name + ("" if self.initial else "'")
+            variables = [*self.specification.variables, *self.hidden_variables]
+            name = variables[index].name + ("" if self.initial else "'")
             return self.failing(span, f"{name} is read here before it has a value")
         return term()
 

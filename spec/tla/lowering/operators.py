@@ -72,7 +72,13 @@ class Operators(Sequences):
             parts = [self.unchanged(item, env, span) for item in node.items]
             if all(map(is_total, parts)):
                 return conjunction(parts)
-        elif isinstance(node, Apply) and not node.args:
+            # Every component is evaluated, even if another one changes.
+            slots = [(self.slot(), part) for part in parts]
+            result = conjunction([ir.Local(ir.BOOL, slot) for slot, _ in slots])
+            for slot, part in reversed(slots):
+                result = ir.Let(ir.BOOL, slot, part, result)
+            return result
+        if isinstance(node, Apply) and not node.args:
             local = None if node.path else env.names.get(node.name)
             if local is None and node.name not in self.LANGUAGE_FORMS:
                 entity, instance = self.meaning(node, env)

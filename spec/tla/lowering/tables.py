@@ -22,7 +22,6 @@ from fencepost.spec.tla.evaluate.specification import Specification
 from fencepost.spec.tla.inference.forms import is_complete
 from fencepost.spec.tla.inference.kinds import (
     NEVER,
-    Hidden,
     Kind,
     Never,
     NotLowered,
@@ -68,10 +67,9 @@ class Tables(Operators):
     def expr(self, node: tree.Expr, env: Place) -> Term:
         try:
             return super().expr(node, env)
-        except Hidden:
-            raise
         except NotLowered as reason:
-            term = self.table(node, env)
+            # In the next state of ENABLED, a name may be a hidden variable.
+            term = None if self.possible and env.primed else self.table(node, env)
             if term is None:
                 raise reason.at(node.span) from None
             return term

@@ -16,6 +16,17 @@ from fencepost.spec.tla.syntax.tree import Apply
 class Targets(Tables):
     """Finds what an action assigns."""
 
+    def hidden(self, entity: Substituted, env: Place) -> int | None:
+        if not self.possible or entity.outer.parameters:
+            return None
+        if entity not in self.hidden_variables:
+            outside = env.outside(entity.outer)
+            constant = self.is_constant(entity.expr, outside)
+            if constant or self.variables_of(entity.expr, outside) is not None:
+                return None
+            self.hidden_variables[entity] = outside
+        return len(self.kinds) + [*self.hidden_variables].index(entity)
+
     def target(self, node: Any, env: Place) -> int | None:
         """Returns the variable that an equation assigns, or None."""
         if self.initial:
@@ -35,6 +46,8 @@ class Targets(Tables):
             return None
         entity = self.meaning(node, env)[0]
         match entity:
+            case Substituted() if self.hidden(entity, env) is not None:
+                return None
             case Substituted():
                 return self.target(entity.expr, env.outside(entity.outer))
             case Operator(parameters=()) if isinstance(entity.body, Apply):
@@ -73,6 +86,9 @@ class Targets(Tables):
             case Variable(index=index):
                 return [index]
             case Substituted():
+                hidden = self.hidden(entity, env)
+                if hidden is not None:
+                    return [hidden]
                 return self.variables_of(entity.expr, env.outside(entity.outer))
             case Operator(parameters=()) if isinstance(entity.body, Apply | tree.Tuple):
                 if entity.scope.parameters or entity in env.trail:

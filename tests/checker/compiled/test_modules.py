@@ -13,7 +13,8 @@ from fencepost.checker.evaluator.model import TlaModel
 from fencepost.checker.request import Request, Unsupported
 
 _OTHERS = ROOT / "tests" / "checker" / "evaluator" / "modules.txt"
-_OWN = blocks(Path(__file__).with_name("modules.txt").read_text(encoding="utf-8"))
+_TABLES = [Path(__file__).with_name(name) for name in ("modules.txt", "behaviours.txt")]
+_OWN = blocks("\n".join(table.read_text(encoding="utf-8") for table in _TABLES))
 _BLOCKS = blocks(_OTHERS.read_text(encoding="utf-8")) | _OWN
 _EXCEPTIONS = Path(__file__).with_name("exceptions.txt").read_text(encoding="utf-8").splitlines()
 EXCEPTIONS = dict(line.split(": ", 1) for line in _EXCEPTIONS)
