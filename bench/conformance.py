@@ -34,7 +34,7 @@ from bench.machine import ROOT, Machine, this_machine
 from bench.places import filled
 from fencepost.checker.cli.atomic_files import replace
 
-SPEC = ROOT / "models" / "kafka" / "conform_v2.fence"
+SPEC = ROOT / "models" / "kafka" / "conform_kafka.fence"
 CHECK = "r4_4_0"
 RESULTS = ROOT / "bench" / "results" / "conformance.json"
 PAGE = ROOT / "docs" / "conformance.md"

@@ -10,6 +10,10 @@ other member, and each list loses an element. Fields that give the order of line
 falling`) would by themselves reveal most damage, so they are left out at first; damaged histories
 that are then allowed are judged once more with these fields.
 
+`--common N` draws N damages of the kinds that administrators meet (`COMMON`), evenly by recording
+and kind, and counts how many are noticed, and how many are named in the first 20 lines of the
+refusal.
+
 Prints a Markdown table that has, for every kind of damage, the number of trials, how many were
 allowed without and with these fields, how many were unknown, how many left events that belong to no
 history, and the first lines with any of these results. `--part N` tries one change in N, chosen by
@@ -28,11 +32,12 @@ from dataclasses import dataclass, field
 
 from bench.machine import ROOT
 from fencepost.checker.printing.json_values import Json
+from fencepost.checker.report.conformance import MAX_SHOWN_REASONS
 from fencepost.checker.systems.conform.fields import Unread
 from fencepost.checker.systems.conform.lines import History, LocatedEvent, Reader
 from fencepost.checker.systems.conform.many import in_machine_code
 from fencepost.checker.systems.conform.mapping import MappedModel
-from fencepost.checker.systems.conform.verdicts import Effort, Judge
+from fencepost.checker.systems.conform.verdicts import Effort, Judge, Judgement
 from fencepost.spec.core.types import Enum
 from fencepost.spec.elaborate.claims.program import load, mapped
 from fencepost.spec.records import replace
@@ -40,12 +45,12 @@ from fencepost.spec.records import replace
 RECORDINGS = ROOT / "tests" / "models" / "recordings"
 EFFORT = Effort(states=10_000)
 LOGS = (
-    ("conform_v1", "r4_4_0", "java-4.4.0-tv1"),
-    ("conform_v2", "r4_4_0", "java-4.4.0-tv2"),
-    ("conform_v1", "r4_4_0", "offsets-4.4.0-tv1"),
-    ("conform_v2", "r4_4_0", "offsets-4.4.0-tv2"),
-    ("conform_v2", "r4_4_0", "coordinators-4.4.0-tv2"),
-    ("conform_v2", "r4_4_0_outages", "java-4.4.0-tv2-kill"),
+    ("conform_kafka", "r4_4_0", "java-4.4.0-tv1"),
+    ("conform_kafka", "r4_4_0", "java-4.4.0-tv2"),
+    ("conform_kafka", "r4_4_0", "offsets-4.4.0-tv1"),
+    ("conform_kafka", "r4_4_0", "offsets-4.4.0-tv2"),
+    ("conform_kafka", "r4_4_0", "coordinators-4.4.0-tv2"),
+    ("conform_kafka", "r4_4_0_outages", "java-4.4.0-tv2-kill"),
 )
 ANSWERS = (
     ("conform_answers_v1", "r4_4_0", "answers-4.4.0-tv1"),
@@ -56,6 +61,15 @@ ANSWERS = (
     ("conform_answers_v2", "r4_4_0", "moved-4.4.0-tv2"),
 )
 
+COMMON: dict[str, tuple[str, ...]] = {
+    "missing Prepare": ("Prepare is missing",),
+    "missing marker": ("marker is missing",),
+    "record behind its marker": ("behind its marker",),
+    "sequence gap": ("sequence gap",),
+    "duplicate batch": ("duplicate batch",),
+    "wrong epoch": ("wrong epoch",),
+}
+"""The common damages, each with the words by which a refusal names it."""
 SHOWN = ("allowed", "unknown", "stray")
 Event = dict[str, Json]
 
@@ -92,7 +106,7 @@ class Recording:
         self.orders = {order.name for order in recording.orders}
         with gzip.open(RECORDINGS / f"{file}.jsonl.gz", "rt", encoding="utf-8") as lines:
             self.events: list[Event] = [json.loads(line) for line in lines]
-        self.located = [self._located(event) for event in self.events]
+        self.located = [self.located_event(event) for event in self.events]
         self.owner = {
             identifier: event.key
             for event in self.located
@@ -101,7 +115,7 @@ class Recording:
         }
         self.keys = [self.key(event) for event in self.located]
 
-    def _located(self, event: Event) -> LocatedEvent:
+    def located_event(self, event: Event) -> LocatedEvent:
         located, reason = self.reader.located(json.dumps(event).encode())
         if located is None or reason:
             raise Unread(reason)
@@ -164,7 +178,7 @@ class Recording:
         the worst verdict on the histories that changed.
         """
         try:
-            instead = [self._located(event) for event in damage.lines]
+            instead = [self.located_event(event) for event in damage.lines]
         except Unread:
             return "unreadable"
         touched = {self.keys[damage.number], *(self.key(event) for event in instead)}
@@ -175,20 +189,68 @@ class Recording:
         strays = None in touched
         verdicts: set[str] = {"stray"} if strays else set()
         for key in touched - {None}:
-            history = History(None)
-            for number, event in enumerate(self.located):
-                if number == damage.number:
-                    for each in instead:
-                        if self.key(each) == key:
-                            history.add(each if ordered else _bare(each), None)
-                elif number != damage.also and self.keys[number] == key:
-                    history.add(event if ordered else _bare(event), None)
-            verdicts.add(self.judging.judge(history, EFFORT).verdict)
+            verdicts.add(self.judged(damage, instead, key, ordered).verdict)
         return next(
             verdict
             for verdict in ("not allowed", "unknown", "stray", "allowed")
             if verdict in verdicts
         )
+
+    def judged(
+        self, damage: Damage, instead: list[LocatedEvent], key: object, ordered: bool
+    ) -> Judgement:
+        """Judges one damaged history. ``instead`` has the lines that replace the damaged one."""
+        history = History(None)
+        for number, event in enumerate(self.located):
+            if number == damage.number:
+                for each in instead:
+                    if self.key(each) == key:
+                        history.add(each if ordered else _bare(each), None)
+            elif number != damage.also and self.keys[number] == key:
+                history.add(event if ordered else _bare(event), None)
+        return self.judging.judge(history, EFFORT)
+
+    def common(self) -> dict[str, list[Damage]]:
+        """Returns the common damages to this recording, by kind."""
+        queues: dict[tuple[object, object], list[int]] = {}
+        for number, event in enumerate(self.events):
+            queues.setdefault((self.keys[number], event.get("source")), []).append(number)
+        damages: dict[str, list[Damage]] = {kind: [] for kind in COMMON}
+        for queue in queues.values():
+            for at, number in enumerate(queue):
+                event = self.events[number]
+                later = queue[at + 1] if at + 1 < len(queue) else None
+                for kind in _common_kinds(event, None if later is None else self.events[later]):
+                    damages[kind].append(_common(kind, number, event, later, self.events))
+        return damages
+
+
+def _common_kinds(event: Event, later: Event | None) -> Iterator[str]:
+    """Yields the kinds of common damage to an event. ``later`` is the next one in its source."""
+    if str(event.get("state")).startswith("Prepare"):
+        yield "missing Prepare"
+    if event.get("kind") in ("COMMIT", "ABORT"):
+        yield "missing marker"
+    if event.get("kind") != "DATA" or str(event["source"]).startswith("__consumer_offsets"):
+        return
+    yield from ("duplicate batch", "wrong epoch")
+    if later is not None and later.get("kind") in ("COMMIT", "ABORT"):
+        yield "record behind its marker"
+    if later is not None and later.get("kind") == "DATA" and later["epoch"] == event["epoch"]:
+        yield "sequence gap"
+
+
+def _common(kind: str, number: int, event: Event, later: int | None, events: list[Event]) -> Damage:
+    match kind:
+        case "duplicate batch":
+            return Damage(kind, number, (event, event))
+        case "wrong epoch":
+            return Damage(kind, number, (event | {"epoch": int(str(event["epoch"])) + 1},))
+        case "record behind its marker":
+            assert later is not None
+            return Damage(kind, number, (events[later], event), later)
+        case _:
+            return Damage(kind, number, ())
 
 
 def _bare(located: LocatedEvent) -> LocatedEvent:
@@ -227,14 +289,45 @@ def _swept(recorded: tuple[str, str, str], part: int, seed: int) -> dict[str, Ro
     return rows
 
 
+def _named(count: int, seed: int) -> None:
+    """Prints how many of ``count`` common damages are noticed, and named in a refusal."""
+    chance = random.Random(seed)
+    share = max(1, count // (len(COMMON) * len(LOGS)))
+    rows: dict[str, Row] = {kind: Row() for kind in COMMON}
+    for names in LOGS:
+        recording = Recording(*names)
+        for kind, damages in recording.common().items():
+            for damage in chance.sample(damages, min(share, len(damages))):
+                instead = [recording.located_event(event) for event in damage.lines]
+                key = recording.keys[damage.number]
+                judged = recording.judged(damage, instead, key, ordered=False)
+                texts = " ".join(reason.text for reason in judged.reasons[:MAX_SHOWN_REASONS])
+                named = any(word in texts for word in COMMON[kind])
+                noticed = judged.verdict == "not allowed"
+                row = rows[kind]
+                row.tried += 1
+                row.verdicts["noticed"] += noticed
+                row.verdicts["named"] += noticed and named
+                if not (noticed and named):
+                    row.examples.append(f"{names[2]}:{damage.number + 1} {judged.verdict}")
+    print("| damage | tried | noticed | named | others |\n| --- | --- | --- | --- | --- |")
+    for kind, row in rows.items():
+        counts = (row.tried, row.verdicts["noticed"], row.verdicts["named"])
+        print("", kind, *counts, ", ".join(row.examples), "", sep=" | ")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--logs", action="store_true")
     parser.add_argument("--answers", action="store_true")
+    parser.add_argument("--common", type=int, default=0, metavar="N")
     parser.add_argument("--only", default="")
     parser.add_argument("--part", type=int, default=1)
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
+    if options.common:
+        _named(options.common, options.seed)
+        return
     recorded = [*(LOGS if options.logs else ()), *(ANSWERS if options.answers else ())]
     recorded = [names for names in recorded if options.only in names[2]]
     print("| recording | damage | tried | allowed | with order | unknown | stray | lines |")

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
 from typing import Literal, TypeAlias, assert_never, get_args
@@ -14,7 +15,7 @@ from fencepost import __version__
 from fencepost.checker import engines
 from fencepost.checker.cli.atomic_files import check_writable, replace
 from fencepost.checker.cli.mapped import mapped_model
-from fencepost.checker.cli.models import check_meant, loaded
+from fencepost.checker.cli.models import broken, check_meant, loaded
 from fencepost.checker.cli.options import (
     CONSTANTS,
     FILE,
@@ -46,8 +47,9 @@ from fencepost.checker.run.range_search import refuse_ranges
 from fencepost.checker.run.settings import Settings
 from fencepost.checker.search.interrupts import deferred
 from fencepost.checker.systems.conform import many
+from fencepost.checker.systems.conform.choice import base_of, choose, otherwise
 from fencepost.checker.systems.conform.findings import Findings, summed
-from fencepost.checker.systems.conform.lines import Key, read
+from fencepost.checker.systems.conform.lines import Histories, History, Key, read
 from fencepost.checker.systems.conform.mapping import MappedModel
 from fencepost.checker.systems.conform.of_recording import history_document
 from fencepost.checker.systems.conform.search import InterpreterJudge
@@ -56,18 +58,23 @@ from fencepost.checker.systems.conform.verdicts import (
     DEFAULT_STATES,
     Effort,
     Judge,
+    Judgement,
     Verdict,
+    unread,
 )
 from fencepost.checker.trace import itf
 from fencepost.checker.trace.document import TraceDocument
 from fencepost.checker.trace.steps import write_steps, write_trace
 from fencepost.spec import records
+from fencepost.spec.elaborate.claims.program import Program, mapped
 from fencepost.spec.text.library import SUFFIX, is_file, is_folder
 from fencepost.spec.text.problem import Problem, Rejected
 
 Form: TypeAlias = Literal["text", "json", "junit", "sarif"]
 FORMS: tuple[Form, ...] = get_args(Form)
 """The formats of a report."""
+MAX_OTHERWISE = 3
+"""Maximum number of refused histories for which checks that allow them are looked for."""
 ENDINGS = (".jsonl", ".jsonl.gz")
 """The suffixes of recordings in a folder."""
 
@@ -183,7 +190,8 @@ def conform(
             check_writable(path)
     _refuse_unheeded(engine, cluster, results, workers)
     program = loaded(spec, search)
-    check = check_meant(program, name)
+    several = name is None and len(program.checks) > 1 and engine != "spark"
+    check = next(iter(program.checks)) if several else check_meant(program, name)
     compared = mapped_model(program, check, dict(constants))
     if not isinstance(compared, MappedModel):
         return compared
@@ -197,17 +205,25 @@ def conform(
         message = f"--ahead: the spec says that at most {recording.under_way} are under way"
         raise Rejected([Problem("F021", None, message)])
     effort = Effort(max_states, DEFAULT_AHEAD if ahead is None else ahead)
+    allowed: Mapping[str, int] = {}
     if engine == "spark":
         engines.load(engine)
         with deferred():
             compare: Callable[..., Findings] = import_module(ON_SPARK).compare
         findings = compare(compared.model, recording, effort, files, cluster or Cluster(), results)
     else:
-        histories = read(recording, _recordings(files), effort.lines(recording))
-        processes = many.most(workers, histories.events)
-        judging = _judging(compared, engine, histories.events)
-        judged = many.every(judging, histories.histories, effort, processes)
-        findings = summed(judged, histories.strays, histories.problems)
+        read_in = read(recording, _recordings(files), effort.lines(recording))
+        work = _Work(program, dict(constants), effort, engine, workers, read_in)
+        work.mapped[check.name] = compared
+        if several:
+            choice = choose([c.name for c in program.checks], read_in, work.judged)
+            check = next(c for c in program.checks if c.name == choice.check)
+            compared, allowed = work.model(check.name) or compared, choice.allowed
+            judged = iter(choice.judged.values())
+        else:
+            judged = work.judged(check.name, read_in.histories)
+        findings = summed(judged, read_in.strays, read_in.problems)
+        findings = work.with_other_checks(findings, check.name, allowed)
     findings = _with_shortage(findings, expected)
     documents = {
         finding.key: history_document(compared, finding, str(program.path), __version__, check.name)
@@ -215,7 +231,7 @@ def conform(
     }
     title = check.name or program.path.name
     conformance = Conformance(
-        title, str(program.path), check.name, __version__, findings, documents
+        title, str(program.path), check.name, __version__, findings, documents, allowed
     )
     exit_ = verdict_exit(conformance)
     for form in outputs.printed:
@@ -239,6 +255,61 @@ def _with_shortage(findings: Findings, expected: int) -> Findings:
     if not count:
         message = "no history was read, so nothing was compared"
     return records.replace(findings, problems=[*findings.problems, Problem("F047", None, message)])
+
+
+@dataclass(slots=True)
+class _Work:
+    """Judges histories with the checks of a mapping. ``mapped`` maps checks to the models built so
+    far, or to None if a check cannot judge this recording.
+    """
+
+    program: Program
+    constants: dict[str, str]
+    effort: Effort
+    engine: str | None
+    workers: int | None
+    recorded: Histories
+    mapped: dict[str, MappedModel | None] = field(default_factory=dict[str, "MappedModel | None"])
+
+    def model(self, name: str) -> MappedModel | None:
+        """Returns the model of a check, or None if its lines differ from those of the first one."""
+        if name not in self.mapped:
+            first = next(model for model in self.mapped.values() if model is not None)
+            check = next(check for check in self.program.checks if check.name == name)
+            model, recording = mapped(self.program, check, self.constants)
+            fits = recording is not None and recording.events == first.recording.events
+            fits = fits and not model.symbols and broken(model) is None
+            self.mapped[name] = (
+                MappedModel(model, recording) if fits and recording is not None else None
+            )
+        return self.mapped[name]
+
+    def judged(self, name: str, histories: Sequence[History]) -> Iterator[Judgement]:
+        """Yields the verdicts of a check."""
+        compared = self.model(name)
+        if compared is None:
+            return (unread(history) for history in histories)
+        events = sum(history.total for history in histories)
+        judging = _judging(compared, self.engine, events)
+        return many.every(judging, histories, self.effort, many.most(self.workers, events))
+
+    def with_other_checks(
+        self, findings: Findings, name: str, allowed: Mapping[str, int]
+    ) -> Findings:
+        """Adds to some refused histories which other check allows them."""
+        by_key = {history.key: history for history in self.recorded.histories}
+        every = [check.name for check in self.program.checks]
+        names = sorted(every, key=lambda other: base_of(other, every) != other)
+        whole = list(findings.whole)
+        for number, judged in enumerate(whole[:MAX_OTHERWISE]):
+            for other in names:
+                skipped = other == name or allowed.get(other) == 0
+                model = None if skipped else self.model(other)
+                text = model and otherwise(other, model, by_key[judged.key], self.effort)
+                if text:
+                    whole[number] = records.replace(judged, otherwise=text)
+                    break
+        return records.replace(findings, whole=whole)
 
 
 def _judging(compared: MappedModel, engine: str | None, events: int) -> Judge:

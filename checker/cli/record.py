@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import hmac
 import os
+import secrets
 import shutil
 import tempfile
-from collections.abc import Generator
+from collections.abc import Callable, Collection, Generator, Iterable
 from contextlib import closing, contextmanager
 from importlib.util import find_spec
 from pathlib import Path
@@ -21,12 +23,15 @@ from fencepost.checker.systems.kafka import recorder, segments
 from fencepost.checker.systems.kafka.batches import Undecodable
 from fencepost.checker.systems.kafka.cluster import Cluster, ClusterLog, Unreachable
 from fencepost.checker.systems.kafka.events import TRANSACTION_LOG
+from fencepost.checker.systems.kafka.levels import level_lines, told_levels
 from fencepost.checker.systems.kafka.recorder import RecordingResult
 from fencepost.spec.text import inputs
 from fencepost.spec.text.problem import Problem, Rejected, listing, printable, suggestion
 
 DEFAULT_ROUNDS = 20
 MAX_NAMED = 5
+HASH_DIGITS = 16
+"""Number of digits of a hash that replaces a transactional id."""
 
 
 @click.group(cls=SuggestingGroup, invoke_without_command=True, short_help="Record a real system.")
@@ -41,7 +46,7 @@ def record(context: click.Context) -> None:
     short_help="Record the transactions of a Kafka cluster.",
     epilog="""\b
 Example:  fencepost record kafka --bootstrap localhost:9092 --topics payments --out recording
-          fencepost conform kafka/conform_v2 --check r4_4_0 recording
+          fencepost conform kafka/conform_kafka --check r4_4_0 recording
 Exit code: 0 recorded, 151 not recorded. docs/kafka/recordings.md describes the contents.""",
 )
 @click.option("--bootstrap", metavar="HOST:PORT,...", help="Brokers of a running cluster.")
@@ -66,6 +71,13 @@ Exit code: 0 recorded, 151 not recorded. docs/kafka/recordings.md describes the 
     default=str(DEFAULT_ROUNDS),
     help="Maximum attempts to find an id inactive (20).",
 )
+@click.option(
+    "--levels",
+    metavar="N,...",
+    default="",
+    help="Levels of transaction.version: the first one, and its changes.",
+)
+@click.option("--hash-ids", is_flag=True, help="Replace transactional ids by hashes.")
 def kafka(
     bootstrap: str | None,
     segment_folder: Path | None,
@@ -73,6 +85,8 @@ def kafka(
     out: Path,
     config: Path | None,
     rounds: int,
+    levels: str,
+    hash_ids: bool,
 ) -> int:
     """Read the transaction log and the partitions of topics, from a running cluster as a client or
     from the files of a stopped broker, and write a recording for `fencepost conform`. Nothing is
@@ -81,13 +95,24 @@ def kafka(
         message = "one of --bootstrap and --segments says where the logs are"
         raise Rejected([Problem("F021", None, message)])
     named = frozenset(topic.strip() for topic in topics.split(",") if topic.strip())
+    texts = [part.strip() for part in levels.split(",") if part.strip()]
+    if wrong := [part for part in texts if part not in ("0", "1", "2")]:
+        message = (
+            f"--levels: {wrong[0]} is not a level of transaction.version; these are 0, 1 and 2"
+        )
+        raise Rejected([Problem("F021", None, message)])
+    numbers = [int(part) for part in texts]
+    name_of = _hashed(secrets.token_bytes(16)) if hash_ids else str
     with _appearing(out) as folder:
         try:
             if segment_folder is not None:
-                recorded = _from_segments(segment_folder, named, folder)
+                recorded = _from_segments(segment_folder, named, folder, numbers, name_of)
             else:
                 assert bootstrap is not None
-                recorded = _from_cluster(bootstrap, named, _settings(config), rounds, folder)
+                settings = _settings(config)
+                recorded = _from_cluster(
+                    bootstrap, named, settings, rounds, folder, numbers, name_of
+                )
         except Undecodable as why:
             raise Rejected([Problem("F850", None, str(why))]) from None
         except OSError as error:
@@ -97,24 +122,51 @@ def kafka(
     return Exit.OK
 
 
-def _from_segments(segment_folder: Path, topics: frozenset[str], folder: Path) -> RecordingResult:
+def _from_segments(
+    segment_folder: Path,
+    topics: frozenset[str],
+    folder: Path,
+    levels: list[int],
+    name_of: Callable[[str], str],
+) -> RecordingResult:
     logs = segments.logs(segment_folder, topics)
     topics_found = {log.source.rpartition("-")[0] for log in logs}
     if TRANSACTION_LOG not in topics_found:
         message = f"{segment_folder} has no log of transactions: no folder {TRANSACTION_LOG}-N"
         raise Rejected([Problem("F850", None, message)])
-    if missing := sorted(topics - topics_found):
+    missing = sorted(topics - topics_found)
+    if missing and topics == frozenset(missing):
         hint = suggestion(missing[0], topics_found)
         raise Rejected([Problem("F850", None, f"{segment_folder} has no topic {missing[0]}{hint}")])
-    recorded = recorder.record(logs, (), folder)
+    _tell_absent(missing, topics_found)
+    lines = told_levels(levels)
+    if not levels:
+        try:
+            lines = level_lines(segment_folder)
+        except Undecodable as why:
+            complain(printable(f"the levels of transaction.version are unknown: {why}") + "\n")
+    recorded = recorder.record(logs, (), folder, lines, name_of)
     for log in logs:
         for path in log.torn:
             complain(f"{path} ends inside a batch, which is omitted\n")
     return recorded
 
 
+def _tell_absent(missing: Iterable[str], present: Collection[str]) -> None:
+    """Says which topics do not exist, and are therefore not recorded."""
+    for topic in missing:
+        hint = suggestion(topic, present)
+        complain(printable(f"there is no topic {topic}, so nothing of it is recorded{hint}") + "\n")
+
+
 def _from_cluster(
-    bootstrap: str, topics: frozenset[str], settings: dict[str, str], rounds: int, folder: Path
+    bootstrap: str,
+    topics: frozenset[str],
+    settings: dict[str, str],
+    rounds: int,
+    folder: Path,
+    levels: list[int],
+    name_of: Callable[[str], str],
 ) -> RecordingResult:
     if not topics:
         raise Rejected([Problem("F021", None, "--topics says which partitions are read")])
@@ -122,12 +174,19 @@ def _from_cluster(
     try:
         with closing(Cluster(bootstrap.split(","), settings)) as cluster:
             sources = cluster.partitions(sorted(topics))
+            present = {source.rpartition("-")[0] for source in sources}
+            _tell_absent(sorted(topics - present), present)
             seen = cluster.rounds(sources, rounds)
             ends = {**seen[-1].data, **seen[-1].after}
             logs = [ClusterLog(cluster, source, ends[source]) for source in sources]
-            return recorder.record(logs, seen, folder)
+            return recorder.record(logs, seen, folder, told_levels(levels), name_of)
     except Unreachable as why:
         raise Rejected([Problem("F851", None, str(why))]) from None
+
+
+def _hashed(key: bytes) -> Callable[[str], str]:
+    """Returns a function that replaces ids by hashes with a key."""
+    return lambda name: hmac.new(key, name.encode(), "sha256").hexdigest()[:HASH_DIGITS]
 
 
 def needs_client() -> None:

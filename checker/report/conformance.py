@@ -7,7 +7,8 @@ The report does not depend on time, nor on how the lines of several sources are 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import field
 from textwrap import wrap
 from xml.etree.ElementTree import Element, SubElement
 
@@ -43,7 +44,8 @@ STYLES: dict[Verdict, str] = {
 @dataclass(frozen=True, slots=True)
 class Conformance:
     """The verdicts on a recording. ``documents`` contains the traces of the histories that are
-    shown in full.
+    shown in full. ``allowed`` has the number of histories that each check allows, if several checks
+    judged them.
     """
 
     title: str
@@ -52,6 +54,7 @@ class Conformance:
     version: str
     findings: Findings
     documents: dict[Key, TraceDocument]
+    allowed: Mapping[str, int] = field(default_factory=dict[str, int])
 
     def count(self, verdict: Verdict) -> int:
         return self.findings.totals.verdicts[verdict]
@@ -59,7 +62,7 @@ class Conformance:
 
 @dataclass(frozen=True, slots=True)
 class Detail:
-    """How much a text report shows: the runs of refused histories, written by ``trace``, or only
+    """The extent of a text report: the runs of refused histories, written by ``trace``, or only
     their last steps if it is None; and with ``coverage``, everything that no run used.
     """
 
@@ -71,8 +74,11 @@ class Detail:
 BRIEF = Detail()
 COLUMN = 9
 """Width of the labels of a refusal."""
+HANG = 4 + COLUMN + 1
+MAX_ROWS = 13
+"""Maximum number of lines of a refusal between its heading and its last steps."""
+MAX_SHOWN_REASONS = 2
 LAST_STEPS = 3
-MAX_OTHERS = 4
 MAX_CUTS = 2
 MAX_UNUSED = 3
 """Maximum number of remarks on coverage that are not summarized."""
@@ -155,9 +161,15 @@ def write_history(
     read = f"{judged.read} of {plural(judged.total, 'event')} can be read"
     page.line("  ", (key_name(judged.key), "title"), "  ", (judged.verdict, style), f"   {read}")
     offending = judged.offending
+    left = MAX_ROWS
     for label, text, lines in _rows(mapped, judged, offending):
+        rows = _wrapped(text, lines, page.width - HANG)
+        left -= len(rows)
+        if left < 0:
+            break
         style = "warn" if label == "cut" else "title" if label == "because" else ""
-        _write_row(page, label, text, lines, style)
+        for number, row in enumerate(rows):
+            page.line((f"    {'' if number else label:<{COLUMN}} ", "dim"), (row, style))
     if detail.trace is None:
         page.line("    the last steps up to there")
         write_steps(page, document, 4, LAST_STEPS)
@@ -175,20 +187,17 @@ def _rows(
         yield "at", ", ".join(part for part in (offending.source, where) if part), 2
         yield "", next_event(offending), 3
     labels = ("because", *("or" for _ in judged.reasons))
-    for label, reason in zip(labels, judged.reasons, strict=False):
+    for label, reason in zip(labels, judged.reasons[:MAX_SHOWN_REASONS], strict=False):
         source = judged.waiting[reason.source]
         yield label, reason.text if source is offending else f"{source.source}: {reason.text}", 2
+    if judged.otherwise:
+        yield "otherwise", judged.otherwise, 2
     for reason in judged.nearest[: 1 if judged.reasons else 2]:
         yield "nearest", f"{judged.waiting[reason.source].source}: {reason.text}", 2
     if judged.instead and not judged.nearest:
-        yield "instead", f"the model shows {'; '.join(judged.instead)}", 2
+        yield "instead", f"the model shows {'; '.join(judged.instead)}", 1
     elif not judged.instead and judged.verdict == "not allowed":
         yield "instead", "the model shows nothing else", 1
-    others = [item for item in judged.waiting if item is not offending]
-    for item in others[:MAX_OTHERS]:
-        yield "also", f"{item.source}: {next_event(item)}", 1
-    if len(others) > MAX_OTHERS:
-        yield "", f"and {plural(len(others) - MAX_OTHERS, 'other source')}", 1
     for reason_cut in judged.cuts[:MAX_CUTS]:
         yield "cut", reason_cut, 1
     if len(judged.cuts) > MAX_CUTS:
@@ -197,19 +206,18 @@ def _rows(
     for layer in judged.layers[-1:]:
         yield "", _layer(layer, ahead=ahead), 1
     if judged.names:
-        yield "names", ", ".join(f"{n} is {v}" for n, v in judged.names), 2
+        yield "names", ", ".join(f"{n} is {v}" for n, v in judged.names), 1
+    for item in judged.waiting:
+        if item is not offending:
+            yield "also", f"{item.source}: {next_event(item)}", 1
 
 
-def _write_row(page: Page, label: str, text: str, lines: int, style: str) -> None:
-    """Writes a text after its label, on at most ``lines`` lines."""
-    lead = f"    {label:<{COLUMN}} "
-    hang = 4 + COLUMN + 1
-    room = page.width - hang
-    rows = wrap(" ".join(text.split()), room) or [""]
-    if len(rows) > lines:
-        rows = [*rows[: lines - 1], cut(" ".join(rows[lines - 1 :]), room)]
-    for number, row in enumerate(rows):
-        page.line((" " * hang if number else lead, "dim"), (row, style))
+def _wrapped(text: str, lines: int, width: int) -> list[str]:
+    """Wraps a text, and cuts it after ``lines`` lines."""
+    rows = wrap(" ".join(text.split()), width) or [""]
+    if len(rows) <= lines:
+        return rows
+    return [*rows[: lines - 1], cut(" ".join(rows[lines - 1 :]), width)]
 
 
 def _layer(layer: Layer, *, ahead: bool) -> str:
@@ -241,6 +249,8 @@ def remarks(mapped: MappedModel, conformance: Conformance) -> Iterator[Remark]:
     actions, recording = mapped.model.actions, mapped.recording
     totals = conformance.findings.totals
     steps = totals.taken.total()
+    if conformance.allowed:
+        yield Remark("allowed by", _allowing(conformance), routine=True, listed=True)
     yield Remark("runs", f"{plural(steps, 'step')} of the model", routine=True)
     hidden = sum(count for n, count in totals.taken.items() if n in recording.hidden)
     if recording.hidden:
@@ -259,6 +269,16 @@ def remarks(mapped: MappedModel, conformance: Conformance) -> Iterator[Remark]:
         count = recording.under_way
         message = f"at most {count} under way where a message is put in ahead, as the spec says"
         yield Remark("assumed", message, routine=True)
+
+
+def _allowing(conformance: Conformance) -> str:
+    """Lists the checks that allow all histories, and how many the other checks allow."""
+    total = conformance.findings.totals.verdicts.total()
+    parts = [
+        name if count == total else f"{name} {count} of {total}"
+        for name, count in conformance.allowed.items()
+    ]
+    return ", ".join(parts)
 
 
 def _unused(mapped: MappedModel, conformance: Conformance) -> Iterator[Remark]:
@@ -304,6 +324,7 @@ def conformance_object(
         "taken": {
             a.name: conformance.findings.totals.taken[n] for n, a in enumerate(mapped.model.actions)
         },
+        "allowed": dict(conformance.allowed),
         "strays": conformance.findings.strays,
         "notes": [f"{item.topic}: {item.text}" for item in remarks(mapped, conformance)],
         "problems": [
@@ -332,6 +353,7 @@ def _history(judged: Judgement, document: TraceDocument | None) -> Json:
         ],
         "reasons": _reasons(judged, judged.reasons),
         "nearest": _reasons(judged, judged.nearest),
+        "otherwise": judged.otherwise or None,
         "instead": list(judged.instead),
         "cuts": list(judged.cuts),
         "layers": [

@@ -129,7 +129,7 @@ def test_damage_to_offsets_is_not_allowed(
     """Damage to a recording that consists mostly of offsets, with different coordinators for all
     ids, is not allowed either.
     """
-    compared = mapping(f"conform_v{version}", "r4_4_0")
+    compared = mapping("conform_kafka", "r4_4_0")
     for seed in range(3):
         may_be = version == 1 and (damage.__name__, seed) in ALLOWED
         results = verdicts(compared, damaged(damage, seed, version, tmp_path, "offsets"))
@@ -138,7 +138,7 @@ def test_damage_to_offsets_is_not_allowed(
 
 def test_offsets_of_a_group_are_in_one_partition(tmp_path: Path) -> None:
     """B13.5: all offsets of a group are in one partition."""
-    compared = mapping("conform_v2", "r4_4_0")
+    compared = mapping("conform_kafka", "r4_4_0")
     events = lines_of("offsets-4.4.0-tv2")
     homes = {event["group"]: event["source"] for event in events if "group" in event}
     assert len(set(homes.values())) > 1
@@ -156,7 +156,7 @@ def test_offsets_have_no_sequence_of_their_own(tmp_path: Path) -> None:
     batch = next(event for event in events if "group" in event)
     batch["sequence"] = 1
     path = written(events, tmp_path)
-    compared = mapping("conform_v2", "r4_4_0")
+    compared = mapping("conform_kafka", "r4_4_0")
     assert verdicts(compared, path, by_owner(events)[batch["producer_id"]]) == {"not allowed"}
 
 
@@ -169,7 +169,7 @@ def test_ids_of_different_coordinators_are_judged_apart(tmp_path: Path) -> None:
     Searching the lines of one id alone visits the same states. The partition of its coordinator and
     the moves of the coordinator make no difference.
     """
-    compared = mapping("conform_v2", "r4_4_0")
+    compared = mapping("conform_kafka", "r4_4_0")
     events = lines_of("coordinators-4.4.0-tv2")
     owner = by_owner(events)
     together = judged(compared, HERE / "coordinators-4.4.0-tv2.jsonl.gz")
@@ -192,7 +192,7 @@ def test_a_producer_id_from_two_coordinators(tmp_path: Path) -> None:
         event | {"producer_id": ids[0]} if event["producer_id"] == stolen else event
         for event in events
     ]
-    recorded = read(mapping("conform_v2", "r4_4_0").recording, [written(wrong, tmp_path)])
+    recorded = read(mapping("conform_kafka", "r4_4_0").recording, [written(wrong, tmp_path)])
     [problem] = recorded.problems
     assert problem.code == "F047"
     assert "belongs to the histories" in problem.message
@@ -206,7 +206,7 @@ def test_a_producer_id_from_two_coordinators(tmp_path: Path) -> None:
 def test_damage_with_several_coordinators(
     damage: Callable[[random.Random, list[Event]], None], tmp_path: Path
 ) -> None:
-    compared = mapping("conform_v2", "r4_4_0")
+    compared = mapping("conform_kafka", "r4_4_0")
     path = damaged(damage, 0, 2, tmp_path, "coordinators")
     assert verdicts(compared, path) == {"not allowed"}
 

@@ -38,9 +38,9 @@ from fencepost.checker.systems.kafka.events import Entry
 from fencepost.checker.systems.kafka.recorder import record
 
 ALL = (
-    Recorded("conform_v1", "r4_4_0", "java-4.4.0-tv1", 4),
-    Recorded("conform_v2", "r4_4_0", "java-4.4.0-tv2", 4),
-    Recorded("conform_v2", "r4_4_0_outages", "java-4.4.0-tv2-kill", 4),
+    Recorded("conform_kafka", "r4_4_0", "java-4.4.0-tv1", 4),
+    Recorded("conform_kafka", "r4_4_0", "java-4.4.0-tv2", 4),
+    Recorded("conform_kafka", "r4_4_0_outages", "java-4.4.0-tv2-kill", 4),
     Recorded("conform_answers_v1", "r4_4_0", "answers-4.4.0-tv1", 60),
     Recorded("conform_answers_v2", "r4_4_0", "answers-4.4.0-tv2", 60),
     Recorded("conform_answers_v2", "r4_4_0", "events-4.4.0-tv2", 50),
@@ -50,9 +50,9 @@ ALL = (
     Recorded("conform_answers_v1", "r4_2_0", "groups-4.2.0-tv1", 40),
     Recorded("conform_answers_v2", "r4_2_0", "groups-4.2.0-tv2", 40),
     Recorded("conform_answers_v2", "r4_4_0", "moved-4.4.0-tv2", 61),
-    Recorded("conform_v2", "r4_4_0", "coordinators-4.4.0-tv2", 4),
-    Recorded("conform_v1", "r4_4_0", "offsets-4.4.0-tv1", 4),
-    Recorded("conform_v2", "r4_4_0", "offsets-4.4.0-tv2", 4),
+    Recorded("conform_kafka", "r4_4_0", "coordinators-4.4.0-tv2", 4),
+    Recorded("conform_kafka", "r4_4_0", "offsets-4.4.0-tv1", 4),
+    Recorded("conform_kafka", "r4_4_0", "offsets-4.4.0-tv2", 4),
 )
 EVENTS = HERE / "events-4.4.0-tv2.jsonl.gz"
 SEEDS = 5 if everything("RULES") else 2
@@ -88,7 +88,7 @@ def test_caches_agree_with_a_plain_model(
 def test_a_marker_that_was_skipped_is_not_allowed_where_it_waits_for_a_leader() -> None:
     """B10: the broker was killed between PrepareAbort and the markers of two partitions."""
     path = HERE / "java-4.4.0-tv2-kill.jsonl.gz"
-    [j2] = judged(mapping("conform_v2", "r4_2_0_outages"), path, "j2").values()
+    [j2] = judged(mapping("conform_kafka", "r4_2_0_outages"), path, "j2").values()
     assert (j2.verdict, j2.read, j2.cuts) == ("not allowed", 20, ())
     [record] = [line.line for line in j2.waiting if line.source == "__transaction_state-0"]
     assert record is not None
@@ -96,7 +96,7 @@ def test_a_marker_that_was_skipped_is_not_allowed_where_it_waits_for_a_leader() 
     assert j2.instead
     assert all(text.startswith("ABORT(") for text in j2.instead)
     # The rules of 4.4.0 without any outage give the same verdict.
-    assert verdicts(mapping("conform_v2", "r4_4_0"), path, "j2") == {"not allowed"}
+    assert verdicts(mapping("conform_kafka", "r4_4_0"), path, "j2") == {"not allowed"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,7 +253,7 @@ def test_damage_is_not_allowed(
     damage: Callable[[random.Random, list[Event]], None], version: int, tmp_path: Path
 ) -> None:
     """Damage is noticed, since no message of the recordings is in flight when a request arrives."""
-    compared = mapping(f"conform_v{version}", "r4_4_0")
+    compared = mapping("conform_kafka", "r4_4_0")
     for seed in range(SEEDS):
         may_be = version == 1 and (damage.__name__, seed) in ALLOWED
         results = verdicts(compared, damaged(damage, seed, version, tmp_path))
@@ -265,7 +265,7 @@ def test_damage_is_not_allowed(
 def test_reordered_lines_are_not_allowed(
     damage: Callable[[random.Random, list[Event]], None], version: int, tmp_path: Path
 ) -> None:
-    compared = mapping(f"conform_v{version}", "r4_4_0")
+    compared = mapping("conform_kafka", "r4_4_0")
     for seed in range(SEEDS):
         path = damaged(damage, seed, version, tmp_path, ordered=True)
         assert verdicts(compared, path) == {"not allowed"}, seed
@@ -276,7 +276,7 @@ def test_reordered_lines_are_not_allowed(
 def test_duplicate_offsets_are_allowed(tmp_path: Path) -> None:
     """A client may commit the same offsets twice; their sequence numbers are ignored (B5.4)."""
     for version in (1, 2):
-        compared = mapping(f"conform_v{version}", "r4_4_0")
+        compared = mapping("conform_kafka", "r4_4_0")
         path = damaged(offsets_twice, 0, version, tmp_path)
         assert verdicts(compared, path) == {"allowed"}
 
@@ -291,7 +291,7 @@ def test_the_interleaving_is_irrelevant(tmp_path: Path) -> None:
     """Sources are unordered relative to each other, so only the order within each source
     matters.
     """
-    compared = mapping("conform_v2", "r4_2_0_outages")
+    compared = mapping("conform_kafka", "r4_2_0_outages")
     path = HERE / "java-4.4.0-tv2-kill.jsonl.gz"
     with gzip.open(path, "rt", encoding="utf-8") as file:
         lines = file.read().splitlines()
@@ -354,7 +354,7 @@ def test_misattributed_lines(damage: Callable[[list[Event]], set[str]], tmp_path
     expected = damage(events)
     path = tmp_path / "damaged.jsonl"
     path.write_text("".join(f"{json.dumps(event)}\n" for event in events), encoding="utf-8")
-    results = judged(mapping("conform_v2", "r4_4_0"), path)
+    results = judged(mapping("conform_kafka", "r4_4_0"), path)
     assert {key for key, result in results.items() if result.verdict != "allowed"} == expected
     assert {result.verdict for result in results.values()} <= {"allowed", "not allowed"}
 
@@ -363,7 +363,7 @@ def test_a_file_that_is_cut_in_the_middle_of_a_line(tmp_path: Path) -> None:
     """The lines before the cut are judged, and the report says where the file ends."""
     path = tmp_path / "cut.jsonl.gz"
     path.write_bytes((HERE / "java-4.4.0-tv2.jsonl.gz").read_bytes()[:-2000])
-    compared = mapping("conform_v2", "r4_4_0")
+    compared = mapping("conform_kafka", "r4_4_0")
     recording = read(compared.recording, [path])
     assert [problem.code for problem in recording.problems] == ["F047"]
     assert "ends too early" in recording.problems[0].message
@@ -379,7 +379,7 @@ def test_a_producer_id_of_two_ids(tmp_path: Path) -> None:
     first(events, lambda e: (e.get("id"), e.get("state")) == ("j1", "Ongoing"))["id"] = "j0"
     path = tmp_path / "damaged.jsonl"
     path.write_text("".join(f"{json.dumps(event)}\n" for event in events), encoding="utf-8")
-    compared = mapping("conform_v2", "r4_4_0")
+    compared = mapping("conform_kafka", "r4_4_0")
     recording = read(compared.recording, [path])
     [problem] = recording.problems
     assert "belongs to the histories j0 and j1" in problem.message

@@ -7,6 +7,7 @@ import gzip
 import json
 import os
 import random
+import re
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -40,6 +41,9 @@ ON_SPARK = words(HERE, IN_BLOCKS)
 def both(folder: Path, *arguments: str, mapping: str = "map.fence") -> tuple[Ran, Ran]:
     """Runs the command without Spark and with it."""
     plain = run("conform", mapping, *arguments, folder=folder)
+    # With Spark, the files and lines of events are not known.
+    text = re.sub(r"(?m)^(    at +\S+), .*", r"\1", plain.stdout)
+    plain = Ran(plain.code, re.sub(r'("(?:file|line)": )[^,}]+', r"\1null", text), plain.stderr)
     return plain, run("conform", mapping, *arguments, *ON_SPARK, folder=folder)
 
 
@@ -105,7 +109,7 @@ def test_lines_that_spark_skips_are_reported(
 @pytest.mark.parametrize(
     ("name", "spec", "check"),
     [
-        ("java-4.4.0-tv2-kill", "conform_v2", "r4_2_0_outages"),
+        ("java-4.4.0-tv2-kill", "conform_kafka", "r4_2_0_outages"),
         ("answers-4.4.0-tv2", "conform_answers_v2", "r4_4_0"),
     ],
 )

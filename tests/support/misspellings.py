@@ -33,7 +33,7 @@ from fencepost.spec.text.source import Source
 MODELS = (
     *sorted((ROOT / "models/classics").glob("*.fence")),
     ROOT / "models/classics/lib/safra.fence",
-    ROOT / "models/kafka/conform_v1.fence",
+    ROOT / "models/kafka/conform_kafka.fence",
     ROOT / "models/kafka/lib/network.fence",
     ROOT / "models/kafka/lib/recorded.fence",
     ROOT / "models/kafka/txn_starvation.fence",

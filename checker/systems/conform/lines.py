@@ -67,9 +67,9 @@ class Line:
     said: tuple[Json, ...]
     beyond: tuple[str, ...] = ()
     misplaced: str = ""
-    file: str = ""
-    number: int = 0
-    orders: tuple[tuple[Standing, int], ...] = ()
+    file: str = field(default="", compare=False)
+    number: int = field(default=0, compare=False)
+    orders: tuple[tuple[Standing, int], ...] = field(default=(), compare=False)
 
     @property
     def where(self) -> str:

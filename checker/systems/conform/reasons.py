@@ -45,22 +45,30 @@ def told_event(event: Event, values: Sequence[Value], names: Names, bound: Bound
     return f"{event.said}({', '.join(parts)})"
 
 
+def misplaced(places: Positions, position: Position) -> Iterator[Reason]:
+    """Yields a reason for each next event that violates an order."""
+    for source, (lines, read) in enumerate(zip(places.lines, position.cursors, strict=True)):
+        if read < len(lines) and lines[read].misplaced:
+            yield Reason(source, f"it is out of order: {lines[read].misplaced}")
+
+
 def reasons(
     mapped: MappedModel, places: Positions, position: Position, states: Sequence[State]
 ) -> list[Reason]:
     """Returns the reasons that the mapping's explanations give for the next events at a position,
-    in the order of the explanations. ``states`` are the states of the model there.
+    in the order of the explanations, and only the first one for each source. ``states`` are the
+    states of the model there.
     """
     heads = [head for head in position.heads if head.line is not None]
-    found: dict[str, Reason] = {}
+    by_source: dict[int, Reason] = {}
     for number, explanation in enumerate(mapped.recording.explained):
         for head in heads:
-            if head.event != explanation.event:
+            if head.event != explanation.event or head.source in by_source:
                 continue
             text = _explained(mapped, places, head, states, number)
             if text:
-                found.setdefault(text, Reason(head.source, text))
-    return [*islice(found.values(), MAX_REASONS)]
+                by_source[head.source] = Reason(head.source, text)
+    return [*islice(by_source.values(), MAX_REASONS)]
 
 
 def _explained(
@@ -104,16 +112,16 @@ def nearest(
     """Returns how the next events of sources differ from events that the model shows instead, the
     smallest difference first.
     """
-    found: list[tuple[int, Reason]] = []
+    ranked: list[tuple[int, Reason]] = []
     for head in position.heads:
         for event, bound in shown:
             if head.event == event.event:
                 parts = list(_differences(mapped, places, head, event, bound))
                 text = f"the model has {', '.join(parts)}"
                 if 0 < len(parts) < len(event.values):
-                    found.append((len(parts), Reason(head.source, text)))
-    found.sort()
-    return [*islice(dict.fromkeys(reason for _, reason in found), MAX_REASONS)]
+                    ranked.append((len(parts), Reason(head.source, text)))
+    ranked.sort()
+    return [*islice(dict.fromkeys(reason for _, reason in ranked), MAX_REASONS)]
 
 
 def _differences(
@@ -121,9 +129,9 @@ def _differences(
 ) -> Iterator[str]:
     declared, line, names = mapped.recording.events[event.event], head.line, places.names
     assert line is not None
-    for item, read, said, value in zip(
+    for item, read, raw, value in zip(
         declared.fields, line.fields, line.said, event.values, strict=True
     ):
         if next(names.fits(read, value, bound), None) is None:
             text = told(value, item.type, item.shape, names, bound)
-            yield f"{item.name} {text}, not {json.dumps(said)}"
+            yield f"{item.name} {text}, not {json.dumps(raw)}"

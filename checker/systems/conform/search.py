@@ -19,7 +19,12 @@ from fencepost.checker.systems.conform.cuts import too_few_ahead, too_many_state
 from fencepost.checker.systems.conform.lines import History
 from fencepost.checker.systems.conform.mapping import Entry, MappedModel, ShownEvent
 from fencepost.checker.systems.conform.places import Head, Position, Positions
-from fencepost.checker.systems.conform.reasons import nearest, reasons, told_event
+from fencepost.checker.systems.conform.reasons import (
+    misplaced,
+    nearest,
+    reasons,
+    told_event,
+)
 from fencepost.checker.systems.conform.verdicts import (
     Effort,
     Judgement,
@@ -399,9 +404,9 @@ class Search:
 
     def _reasons(self, end: Position) -> tuple[tuple[Reason, ...], tuple[Reason, ...]]:
         states = [self._state(kept) for kept, _, _, _ in self._there(end)]
-        given = reasons(self.mapped, self.places, end, states)
+        causes = [*misplaced(self.places, end), *reasons(self.mapped, self.places, end, states)]
         events = sorted(self._events(end), key=str)
-        return tuple(given), tuple(nearest(self.mapped, self.places, end, events))
+        return tuple(causes), tuple(nearest(self.mapped, self.places, end, events))
 
     def _settled(self, bound: Bound) -> Iterator[tuple[str, str]]:
         for declared, names, values_of in zip(

@@ -89,9 +89,10 @@ class Judgement:
     ``way`` is a run for the longest prefix that can be read, as a sequence of states with their
     origins. ``waiting`` contains the next events at the end of this run, and ``instead`` the events
     or answers of the model at that point. ``reasons`` are the explanations of the mapping, and
-    ``nearest`` the smallest differences from the events of the model. ``cuts`` contains the reasons
-    why paths ended. ``taken``, ``used``, ``seen`` and ``marked`` contain the numbers of the
-    actions, inputs, kinds of events and coverage marks that occur in the run.
+    ``nearest`` the smallest differences from the events of the model. ``otherwise`` says which
+    other check allows the history. ``cuts`` contains the reasons why paths ended. ``taken``,
+    ``used``, ``seen`` and ``marked`` contain the numbers of the actions, inputs, kinds of events
+    and coverage marks that occur in the run.
     """
 
     key: Key
@@ -103,6 +104,7 @@ class Judgement:
     instead: tuple[str, ...] = ()
     reasons: tuple[Reason, ...] = ()
     nearest: tuple[Reason, ...] = ()
+    otherwise: str = ""
     cuts: tuple[str, ...] = ()
     layers: tuple[Layer, ...] = ()
     names: tuple[tuple[str, str], ...] = ()

@@ -100,13 +100,17 @@ class Cluster:
 
     def partitions(self, topics: Sequence[str]) -> list[str]:
         """Returns the partitions of the given topics and of the transaction log, as names of
-        sources. Raises `Unreachable`.
+        sources. Topics that do not exist have none. Raises `Unreachable` if the transaction log, or
+        each of the given topics, does not exist.
         """
         sources: list[str] = []
+        absent: list[str] = []
         for topic in sorted({TRANSACTION_LOG, *topics}):
             numbers = self._numbers(topic)
             if not numbers:
-                raise Unreachable(f"the cluster has no topic {topic}")
+                absent.append(topic)
+            if (topic == TRANSACTION_LOG and absent) or len(absent) == len(topics) > 0:
+                raise Unreachable(f"the cluster has no topic {absent[0]}")
             sources += [f"{topic}-{number}" for number in sorted(numbers)]
         return sources
 

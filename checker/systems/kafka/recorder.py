@@ -7,7 +7,7 @@ Incomplete histories are left out and reported.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import field
 from io import TextIOWrapper
@@ -118,9 +118,16 @@ class _History:
         return sources
 
 
-def record(logs: Sequence[Log], rounds: Sequence[Round], folder: Path) -> RecordingResult:
+def record(
+    logs: Sequence[Log],
+    rounds: Sequence[Round],
+    folder: Path,
+    levels: Sequence[Mapping[str, Json]] = (),
+    name_of: Callable[[str], str] = str,
+) -> RecordingResult:
     """Writes the recording of logs into a folder, with one file for each source. Without
-    ``rounds``, the logs must be complete and static.
+    ``rounds``, the logs must be complete and static. ``levels`` are lines about the cluster, which
+    belong to every history. ``name_of`` returns the name of a transactional id in the recording.
 
     Raises `Undecodable`, and the errors of reading and writing.
     """
@@ -128,7 +135,7 @@ def record(logs: Sequence[Log], rounds: Sequence[Round], folder: Path) -> Record
     histories: dict[str, _History] = {}
     for log in logs:
         if of_transactions(log.source):
-            _gather(log, histories)
+            _gather(log, histories, name_of)
     for name, history in list(histories.items()):
         if rounds and not _settle(history, rounds):
             result.busy.append(name)
@@ -150,7 +157,7 @@ def record(logs: Sequence[Log], rounds: Sequence[Round], folder: Path) -> Record
             del histories[name]
     for log in data:
         result.events += _keep(folder, log.source, histories, owners)
-    for path, lines in _by_file(folder, histories).items():
+    for path, lines in _by_file(folder, histories, levels).items():
         path.parent.mkdir(exist_ok=True)
         _write(path, lines)
         result.events += len(lines)
@@ -160,7 +167,7 @@ def record(logs: Sequence[Log], rounds: Sequence[Round], folder: Path) -> Record
     return result
 
 
-def _gather(log: Log, histories: dict[str, _History]) -> None:
+def _gather(log: Log, histories: dict[str, _History], name_of: Callable[[str], str]) -> None:
     """Adds the histories in a partition of the coordinator's log."""
     own: dict[str, _History] = {}
     lives: dict[str, int] = {}
@@ -178,7 +185,7 @@ def _gather(log: Log, histories: dict[str, _History]) -> None:
                 lives[entry.id] = lives.get(entry.id, 1) + 1
                 continue
             life = lives.get(entry.id, 1)
-            name = entry.id if life == 1 else f"{entry.id} ({life})"
+            name = name_of(entry.id) if life == 1 else f"{name_of(entry.id)} ({life})"
             renamed = Entry(entry.offset, name, entry.line | {"id": name})
             if name in own:
                 own[name].records.append(renamed)
@@ -313,12 +320,17 @@ def _keep(
     return count
 
 
-def _by_file(folder: Path, histories: Mapping[str, _History]) -> dict[Path, list[dict[str, Json]]]:
-    """Returns the records of all histories by file, in the order of their offsets."""
+def _by_file(
+    folder: Path, histories: Mapping[str, _History], levels: Sequence[Mapping[str, Json]]
+) -> dict[Path, list[dict[str, Json]]]:
+    """Returns the records of all histories by file, in the order of their offsets. Histories that
+    have their beginning also have the lines about the cluster.
+    """
     files: dict[Path, list[dict[str, Json]]] = {}
-    for history in histories.values():
+    for name, history in histories.items():
         target_folder = folder if history.whole else folder / COMPACTED
-        for line in history.lines:
+        own = [{**line, "id": name} for line in levels] if history.start is None else []
+        for line in (*history.lines, *own):
             files.setdefault(_file(target_folder, cast("str", line["source"])), []).append(line)
     for lines in files.values():
         lines.sort(key=lambda line: cast("int", line["offset"]))

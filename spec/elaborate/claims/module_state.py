@@ -101,17 +101,35 @@ def paths(root: Instance) -> dict[Instance, str]:
     return path_of
 
 
+def mapping_of(root: Instance) -> Instance:
+    """Returns the instance with the recording of a spec: the only imported module that declares
+    one, or the root.
+    """
+    with_recordings = [
+        instance
+        for instance in every_instance(root)
+        if any(isinstance(part, syntax.RecordingDecl) for part in instance.file.declarations)
+    ]
+    is_only = len(with_recordings) == 1 and not root.file.broken.names
+    return with_recordings[0] if is_only else root
+
+
 def joined(root: Instance, written: Written) -> list[Instance]:
     """Returns the instances whose state is part of the model. Imported instances come first, in the
     order of the imports.
 
-    The root's state is always part of the model. The state of another instance is part of it if an
+    The state of the root, and of the mapping whose recording it uses, is always part of the model.
+    The state of another instance is part of it if an
     instance that is already included names one of its roles, variables, channels, actions,
     procedures or properties, or a def that reads its state. ``written`` is kept between builds of a
     program.
     """
     root.joined = True
     waiting = [root]
+    mapping = mapping_of(root)
+    if not mapping.joined:
+        mapping.joined = True
+        waiting.append(mapping)
     stateful: dict[DefEntity, bool] = {}
     while waiting:
         instance = waiting.pop()

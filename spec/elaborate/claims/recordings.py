@@ -41,7 +41,7 @@ from fencepost.spec.core.types import (
 )
 from fencepost.spec.elaborate.base.context import Context, Elaboration, Position, twice
 from fencepost.spec.elaborate.base.symbols import ChannelEntity, Instance, VariableEntity
-from fencepost.spec.elaborate.claims.module_state import every_instance
+from fencepost.spec.elaborate.claims.module_state import every_instance, mapping_of
 from fencepost.spec.elaborate.claims.recording_rules import Rules
 from fencepost.spec.elaborate.types.partiality import coerced
 from fencepost.spec.elaborate.values.channels import discipline
@@ -70,6 +70,10 @@ def recording(
     wrong one, which is reported. ``entities`` correspond to the variables of the model.
     """
     parts = [part for part in root.file.declarations if isinstance(part, _PARTS)]
+    mapping = mapping_of(root)
+    if not parts and mapping is not root:
+        # A spec without a recording of its own uses that of the mapping it imports.
+        return recording(work, mapping, actions, entities)
     heads = [part for part in parts if isinstance(part, syntax.RecordingDecl)]
     for other in every_instance(root)[:-1]:
         imported = next(

@@ -141,9 +141,15 @@ def test_the_trace_is_saved_and_shown(tmp_path: Path) -> None:
         assert "granted" in shown.stdout
 
 
-def test_a_mapping_is_not_imported(tmp_path: Path) -> None:
+def test_a_mapping_is_imported_by_a_spec_without_one(tmp_path: Path) -> None:
     folder = folder_with(tmp_path)
-    (folder / "more.fence").write_text("import map as n\nvar x: bool = n.m.Alice == n.m.Alice\n")
+    text = written({name: events for name, (events, _, _) in HISTORIES.items()})
+    expected = verdicts(conform(folder, text, "--format", "json"))
+    (folder / "more.fence").write_text("import map as n\n")
+    (folder / "r.jsonl").write_text(text, encoding="utf-8")
+    ran = run("conform", "more.fence", "r.jsonl", "--format", "json", folder=folder)
+    assert verdicts(ran) == expected
+    (folder / "more.fence").write_text("import map as n\n" + MAPPING, encoding="utf-8")
     ran = run("check", "more.fence", folder=folder)
     assert (ran.code, "error[F841]" in ran.stderr) == (150, True)
 
@@ -175,3 +181,24 @@ def test_fewer_histories_than_required(count: str, code: int, tmp_path: Path) ->
     ran = conform(folder_with(tmp_path), text, "--histories", count)
     assert ran.code == code, ran.stderr
     assert ("2 of at least 3 histories" in ran.stderr) == (code == 151)
+
+
+def test_every_check_judges_a_recording(tmp_path: Path) -> None:
+    """Without --check, the report is about the check that allows the most histories."""
+    folder = folder_with(tmp_path)
+    changing = "const Any: bool = false\n" + MAPPING.replace(
+        "shows written(client, token) on",
+        "environment action other: require Any; skip\n\nshows written(client, token) on",
+    )
+    rule = "tolerate written when Any\n"
+    checks = "check plain: const Any = false\ncheck plain_any: const Any = true\n"
+    (folder / "map.fence").write_text(changing + rule + checks, encoding="utf-8")
+    good, bad = HISTORIES["both"][0], HISTORIES["another client writes"][0]
+    ran = conform(folder, written({"f": good, "g": bad}))
+    assert (ran.code, ran.stdout.splitlines()[0][:20]) == (0, "plain_any  2 allowed")
+    assert "allowed by    plain 1 of 2, plain_any\n" in ran.stdout
+    ran = conform(folder, written({"f": good, "g": bad}), "--check", "plain")
+    assert ran.code == 15
+    assert "otherwise the check plain_any allows it\n" in ran.stdout
+    ran = conform(folder, written({"f": good}))
+    assert "allowed by    plain\n" in ran.stdout

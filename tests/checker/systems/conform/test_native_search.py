@@ -43,9 +43,9 @@ class Recorded:
 
 
 ALL = (
-    Recorded("conform_v1", "r4_4_0", "java-4.4.0-tv1"),
-    Recorded("conform_v2", "r4_4_0", "java-4.4.0-tv2"),
-    Recorded("conform_v2", "r4_2_0_outages", "java-4.4.0-tv2-kill"),
+    Recorded("conform_kafka", "r4_4_0", "java-4.4.0-tv1"),
+    Recorded("conform_kafka", "r4_4_0", "java-4.4.0-tv2"),
+    Recorded("conform_kafka", "r4_2_0_outages", "java-4.4.0-tv2-kill"),
     Recorded("conform_answers_v1", "r4_4_0", "answers-4.4.0-tv1"),
     Recorded("conform_answers_v2", "r4_4_0", "events-4.4.0-tv2"),
 )

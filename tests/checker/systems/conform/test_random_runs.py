@@ -45,7 +45,7 @@ def verdicts(folder: Path, *words: str) -> Counter[str]:
         (("logs.fence", "--check", "one"), (), "swapped filled closed stocktaking"),
         (("answers.fence", "--check", "one"), (), "swapped filled closed stocktaking asked"),
         (
-            (str(ROOT / "models" / "kafka" / "conform_v2.fence"), "--check", "r4_4_0"),
+            (str(ROOT / "models" / "kafka" / "conform_kafka.fence"), "--check", "r4_4_0"),
             ("--runs", "20", "--depth", "200", "--seed", "3"),
             "record start BEFORE",
         ),

@@ -7,6 +7,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import socket
+import struct
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -230,7 +231,7 @@ def test_the_recording_of_a_stopped_broker_is_allowed(
     assert main(words) == 0
     assert capsys.readouterr().out == f"recorded 2 histories, 32 events in {out}\n"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["recording"]
-    spec = str(ROOT / "models" / "kafka" / f"conform_v{level}.fence")
+    spec = str(ROOT / "models" / "kafka" / "conform_kafka.fence")
     assert main(["conform", spec, "--check", "r4_4_0", str(out)]) == 0
     assert main(words) == 151
     assert "it is not empty" in capsys.readouterr().err
@@ -384,3 +385,48 @@ def test_a_server_of_another_protocol(host: str, capsys: pytest.CaptureFixture[s
         assert main([*DRIVE, f"bootstrap={address}"]) == 151
         other.join(30)
     assert f"{address}: the server there is not a Kafka broker" in capsys.readouterr().err
+
+
+def feature(name: str, level: int) -> bytes:
+    """Returns a FeatureLevelRecord of the cluster's metadata."""
+    named = by_hand.unsigned(len(name) + 1) + name.encode()
+    value = by_hand.unsigned(1) + by_hand.unsigned(12) + by_hand.unsigned(0) + named
+    return by_hand.record(0, None, value + struct.pack(">h", level) + by_hand.unsigned(0))
+
+
+def test_levels_that_are_absent_topics_and_hashed_ids(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Changes of transaction.version are lines of every history. No payload is recorded."""
+    folder = tmp_path / "data"
+    for source in (LOG, "t-0", "__cluster_metadata-0"):
+        (folder / source).mkdir(parents=True)
+    cluster = Cluster()
+    cluster.writes("customer", 1, 0, EMPTY)
+    cluster.writes("customer", 1, 0, ONGOING)
+    (folder / LOG / "00.log").write_bytes(b"".join(cluster.transactions))
+    data = by_hand.data(0, 1, 0, 0)
+    assert b"payload" in data
+    (folder / "t-0" / "00.log").write_bytes(data)
+    topic = by_hand.record(0, None, by_hand.unsigned(1) + by_hand.unsigned(2) + b"\0\1t")
+    metadata = [
+        feature("transaction.version", 1), feature("group.version", 1), topic,
+        feature("transaction.version", 1), feature("transaction.version", 2),
+    ]  # fmt: skip
+    log = b"".join(by_hand.batch(n, [written]) for n, written in enumerate(metadata))
+    (folder / "__cluster_metadata-0" / "00.log").write_bytes(log)
+    words = ["record", "kafka", "--segments", str(folder), "--topics", "t,__consumer_offsets"]
+    assert main([*words, "--out", str(tmp_path / "a")]) == 0
+    absent = "there is no topic __consumer_offsets, so nothing of it is recorded"
+    assert absent in capsys.readouterr().err
+    levels = tmp_path / "a" / "__cluster_metadata-0.jsonl"
+    lines = [json.loads(line) for line in levels.read_text().splitlines()]
+    assert [(line["id"], line["kind"], line["level"]) for line in lines] == [
+        ("customer", "LEVEL", "TV1"), ("customer", "CHANGED", "TV2"),
+    ]  # fmt: skip
+    assert main([*words, "--out", str(tmp_path / "b"), "--hash-ids", "--levels", "2"]) == 0
+    recorded = "".join(path.read_text() for path in sorted((tmp_path / "b").iterdir()))
+    assert "customer" not in recorded
+    assert "payload" not in recorded
+    assert '"level": "TV2"' in recorded
+    assert main([*words, "--out", str(tmp_path / "c"), "--levels", "3"]) == 151
