@@ -29,6 +29,7 @@ import random
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cache
 
 from bench.machine import ROOT
 from fencepost.checker.printing.json_values import Json
@@ -38,6 +39,7 @@ from fencepost.checker.systems.conform.lines import History, LocatedEvent, Reade
 from fencepost.checker.systems.conform.many import in_machine_code
 from fencepost.checker.systems.conform.mapping import MappedModel
 from fencepost.checker.systems.conform.verdicts import Effort, Judge, Judgement
+from fencepost.spec.core.recording import Recording as Mapping
 from fencepost.spec.core.types import Enum
 from fencepost.spec.elaborate.claims.program import load, mapped
 from fencepost.spec.records import replace
@@ -51,6 +53,22 @@ LOGS = (
     ("conform_kafka", "r4_4_0", "offsets-4.4.0-tv2"),
     ("conform_kafka", "r4_4_0", "coordinators-4.4.0-tv2"),
     ("conform_kafka", "r4_4_0_outages", "java-4.4.0-tv2-kill"),
+)
+MIXED = (
+    ("conform_kafka", "r4_2_0", "mixed/java39-4.2.0-tv0"),
+    ("conform_kafka", "r4_4_0", "mixed/java39-4.4.0-tv2"),
+    ("conform_kafka", "r4_2_0", "mixed/java44-4.2.0-tv2"),
+    ("conform_kafka", "r4_4_0", "mixed/java44-4.4.0-tv1"),
+    ("conform_kafka", "r4_4_0", "mixed/kafka-python-4.4.0-tv2"),
+    ("conform_kafka", "r4_2_0_outages", "mixed/killed-4.2.0-tv1"),
+    ("conform_kafka", "r4_4_0", "mixed/killed-4.4.0-tv2"),
+    ("conform_kafka", "r4_2_0", "mixed/librdkafka-4.2.0-tv1"),
+    ("conform_kafka", "r4_4_0", "mixed/librdkafka-4.4.0-tv0"),
+    ("conform_kafka", "r4_4_0", "mixed/librdkafka-4.4.0-tv2"),
+    ("conform_kafka", "r4_2_0", "mixed/lowered-4.2.0-2-1"),
+    ("conform_kafka", "r4_4_0", "mixed/lowered-4.4.0-2-1"),
+    ("conform_kafka", "r4_2_0", "mixed/raised-4.2.0-0-2"),
+    ("conform_kafka", "r4_4_0", "mixed/raised-4.4.0-1-2"),
 )
 ANSWERS = (
     ("conform_answers_v1", "r4_4_0", "answers-4.4.0-tv1"),
@@ -93,15 +111,21 @@ class Row:
     examples: list[str] = field(default_factory=list[str])
 
 
+@cache
+def _judge(spec: str, check: str) -> tuple[Mapping, Judge]:
+    """Returns a mapping, and a judge that uses its machine code."""
+    program = load(ROOT / "models" / "kafka" / f"{spec}.fence")
+    model, recording = mapped(program, next(c for c in program.checks if c.name == check), {})
+    assert recording is not None
+    return recording, in_machine_code(MappedModel(model, recording))
+
+
 class Recording:
     """A recording, with its mapping compiled to machine code."""
 
     def __init__(self, spec: str, check: str, file: str) -> None:
-        program = load(ROOT / "models" / "kafka" / f"{spec}.fence")
-        model, recording = mapped(program, next(c for c in program.checks if c.name == check), {})
-        assert recording is not None
-        self.recording = recording
-        self.judging: Judge = in_machine_code(MappedModel(model, recording))
+        self.recording, self.judging = _judge(spec, check)
+        recording = self.recording
         self.reader = Reader(recording)
         self.orders = {order.name for order in recording.orders}
         with gzip.open(RECORDINGS / f"{file}.jsonl.gz", "rt", encoding="utf-8") as lines:
@@ -292,9 +316,9 @@ def _swept(recorded: tuple[str, str, str], part: int, seed: int) -> dict[str, Ro
 def _named(count: int, seed: int) -> None:
     """Prints how many of ``count`` common damages are noticed, and named in a refusal."""
     chance = random.Random(seed)
-    share = max(1, count // (len(COMMON) * len(LOGS)))
+    share = max(1, count // (len(COMMON) * len((*LOGS, *MIXED))))
     rows: dict[str, Row] = {kind: Row() for kind in COMMON}
-    for names in LOGS:
+    for names in (*LOGS, *MIXED):
         recording = Recording(*names)
         for kind, damages in recording.common().items():
             for damage in chance.sample(damages, min(share, len(damages))):
@@ -328,7 +352,7 @@ def main() -> None:
     if options.common:
         _named(options.common, options.seed)
         return
-    recorded = [*(LOGS if options.logs else ()), *(ANSWERS if options.answers else ())]
+    recorded = [*((*LOGS, *MIXED) if options.logs else ()), *(ANSWERS if options.answers else ())]
     recorded = [names for names in recorded if options.only in names[2]]
     print("| recording | damage | tried | allowed | with order | unknown | stray | lines |")
     print("| --- | --- | --- | --- | --- | --- | --- | --- |")

@@ -189,7 +189,7 @@ def _rows(
     labels = ("because", *("or" for _ in judged.reasons))
     for label, reason in zip(labels, judged.reasons[:MAX_SHOWN_REASONS], strict=False):
         source = judged.waiting[reason.source]
-        yield label, reason.text if source is offending else f"{source.source}: {reason.text}", 2
+        yield label, reason.text if source is offending else f"{source.source}: {reason.text}", 3
     if judged.otherwise:
         yield "otherwise", judged.otherwise, 2
     for reason in judged.nearest[: 1 if judged.reasons else 2]:

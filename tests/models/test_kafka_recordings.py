@@ -54,6 +54,8 @@ ALL = (
     Recorded("conform_kafka", "r4_4_0", "offsets-4.4.0-tv1", 4),
     Recorded("conform_kafka", "r4_4_0", "offsets-4.4.0-tv2", 4),
 )
+MIXED = sorted((HERE / "mixed").glob("*.jsonl.gz"))
+"""Recordings of clients of several versions at every level, with changes of the level."""
 EVENTS = HERE / "events-4.4.0-tv2.jsonl.gz"
 SEEDS = 5 if everything("RULES") else 2
 """The number of histories that are damaged in each way."""
@@ -64,6 +66,23 @@ def test_recordings_are_allowed_by_the_rules_of_their_release(recorded: Recorded
     results = judged(mapping(recorded.spec, recorded.check), HERE / f"{recorded.file}.jsonl.gz")
     assert [key for key, result in results.items() if result.verdict != "allowed"] == []
     assert len(results) == recorded.histories
+
+
+@pytest.mark.parametrize("path", MIXED, ids=lambda path: path.name.removesuffix(".jsonl.gz"))
+def test_clients_of_several_versions_are_allowed(path: Path) -> None:
+    release = "r4_2_0" if "4.2.0" in path.name else "r4_4_0"
+    check = f"{release}_outages" if path.name.startswith("killed-4.2.0") else release
+    results = judged(mapping("conform_kafka", check), path)
+    assert {key: result.verdict for key, result in results.items()} == dict.fromkeys(
+        results, "allowed"
+    )
+    assert results
+
+
+def test_the_former_names_of_the_mapping() -> None:
+    for version in (1, 2):
+        path = HERE / f"offsets-4.4.0-tv{version}.jsonl.gz"
+        assert verdicts(mapping(f"conform_v{version}", "r4_4_0"), path) == {"allowed"}
 
 
 @pytest.mark.parametrize("recorded", ALL[2:4], ids=str)
