@@ -14,7 +14,11 @@ from fencepost.checker.request import Request, Unsupported
 
 _OTHERS = ROOT / "tests" / "checker" / "evaluator" / "modules.txt"
 _TABLES = [Path(__file__).with_name(name) for name in ("modules.txt", "behaviours.txt")]
-_OWN = blocks("\n".join(table.read_text(encoding="utf-8") for table in _TABLES))
+_OWN = {
+    name: block
+    for table in _TABLES
+    for name, block in blocks(table.read_text(encoding="utf-8")).items()
+}
 _BLOCKS = blocks(_OTHERS.read_text(encoding="utf-8")) | _OWN
 _EXCEPTIONS = Path(__file__).with_name("exceptions.txt").read_text(encoding="utf-8").splitlines()
 EXCEPTIONS = dict(line.split(": ", 1) for line in _EXCEPTIONS)
