@@ -126,9 +126,9 @@ def page(title: str, body: Markup, script: str = "", style: str = "", *, allowed
         asset("page.css") + (asset(style) if style else ""),
         "".join(map(asset, script.split())),
     )
-    policy = f"default-src 'none'; style-src '{_digest(look)}'"
+    policy = f"default-src 'none'; style-src '{digest(look)}'"
     if code:
-        policy += f"; script-src '{_digest(code)}'"
+        policy += f"; script-src '{digest(code)}'"
     policy += allowed
     return filled(
         '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
@@ -159,7 +159,8 @@ def asset(name: str) -> str:
     return (files("fencepost.checker.report") / "assets" / name).read_text(encoding="utf-8")
 
 
-def _digest(code: str) -> str:
+def digest(code: str) -> str:
+    """Returns the hash of a script or style in the form of a content security policy."""
     digest = hashlib.sha256(code.encode("utf-8")).digest()
     return f"sha256-{base64.b64encode(digest).decode('ascii')}"
 

@@ -156,9 +156,9 @@ class Cache:
 
     def _private(self) -> bool:
         """Whether the folder exists, belongs to this user, and is not accessible to others; False
-        on systems without user ids.
+        on systems without user ids or links, such as a browser.
         """
-        if not hasattr(os, "getuid") or not hasattr(os, "O_NOFOLLOW"):
+        if not all(hasattr(os, name) for name in ("getuid", "O_NOFOLLOW", "link")):
             return False
         try:
             return _own(self._folder.lstat(), stat.S_IFDIR)

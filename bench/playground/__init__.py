@@ -1,0 +1,1 @@
+"""The playground: Fencepost in a browser, as a folder of static files."""
