@@ -12,7 +12,7 @@ UPDATES = {
     "s": ("s' = s \\cup {{x}}", "s' = s \\ {{x}}", "s' \\in {{{{}}, {{{}}}}}"),
     "f": ("f' = [f EXCEPT ![x % 2] = 1 - @]", "f' = [i \\in 0..1 |-> 0]"),
 }
-"""What an action may assign. A small number replaces ``{}``."""
+"""The assignments of actions. A small number replaces ``{}``."""
 CONDITIONS = (
     "x = {}", "y = {}", "x < {}", "x # y", "x \\in s", "s = {{{}}}", "f[x % 2] = {}",
     "ENABLED A0", "ENABLED (A1 \\/ y' = x)",
