@@ -163,7 +163,7 @@ def attempt(target: Path) -> None:
         tab.click("#link")
         wait(tab, "location.hash.includes('spec=')")
         tab.ask("location.reload()")
-        wait(tab, "status.textContent === 'ready'")
+        wait(tab, "document.getElementById('status').textContent === 'ready'")
         assert tab.ask("editor.value") == HOSTILE
         wait(tab, "problems.children.length > 0")
         assert tab.ask("document.images.length") == 0

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from fencepost.checker.printing.json_values import Json
-from fencepost.checker.printing.page import Page
+from fencepost.checker.printing.page import Page, cut
 from fencepost.checker.run.words import plural
 from fencepost.checker.tools.mutate import Campaign, Fate, Trial
 from fencepost.checker.tools.state_graph import Parting
@@ -20,7 +20,7 @@ TITLES = {
     Fate.EQUIVALENT: "nothing changes: the same states and the same steps",
     Fate.IDLE: "never matters: no reachable state shows it",
 }
-"""The fates whose changes the report lists one by one, in this order."""
+"""The fates whose changes the report lists, in this order."""
 
 
 def write_mutant(page: Page, mutant: Mutant) -> None:
@@ -29,7 +29,9 @@ def write_mutant(page: Page, mutant: Mutant) -> None:
 
 
 def write_campaign(page: Page, work: Campaign, reports: Sequence[Trial], everything: bool) -> None:
-    """Writes the mutants that survived one by one, and the checks that killed the others."""
+    """Writes the mutants that survived, by the rule that they weaken, and the checks that killed
+    the others. If ``everything`` is set, writes every mutant in full.
+    """
     page.line((str(work.program.path), "title"))
     _write_sums(page, work, reports)
     for fate, title in TITLES.items():
@@ -39,22 +41,43 @@ def write_campaign(page: Page, work: Campaign, reports: Sequence[Trial], everyth
         page.blank()
         style = "dim" if fate in (Fate.EQUIVALENT, Fate.IDLE) else "warn"
         page.line("  ", (f"{title} ({len(group)})", style))
-        for report in group:
-            page.blank()
-            lead = f"    {report.mutant.kind}: "
-            page.words(lead, f"{report.mutant.change}{_remark(report)}", 6)
-            page.lines(report.mutant.span.excerpt(), 4)
-            if report.parting is not None:
-                check, where = report.parting
-                page.words("    ", f"in {check}, {parted(where)}", 6, "dim")
-            if report.hidden:
-                parts = listing(report.hidden, "and")
-                page.words(
-                    "    ", f"nothing else depends on it: equal except for {parts}", 6, "dim"
-                )
+        if everything:
+            for report in group:
+                _write_in_full(page, report)
+        else:
+            _write_by_rule(page, group)
     if everything:
         _write_killed(page, reports)
     page.blank()
+
+
+def _write_by_rule(page: Page, group: Sequence[Trial]) -> None:
+    """Writes one line per mutant, below the rule that it weakens."""
+    rules: dict[tuple[str, str], list[Trial]] = {}
+    for report in group:
+        mutant = report.mutant
+        rules.setdefault((mutant.span.source.name, mutant.where), []).append(report)
+    for (file, rule), reports in rules.items():
+        page.line("    ", (rule or file, "title"), (f"  {file}" if rule else "", "dim"))
+        for report in reports:
+            effect = "" if report.parting is None else f"; {parted(report.parting[1])}"
+            text = f"{report.mutant.kind}: {report.mutant.change}{effect}{_remark(report)}"
+            lead = f"{report.mutant.span.line:>7}  "
+            page.line(lead, cut(text, page.width - len(lead)))
+
+
+def _write_in_full(page: Page, report: Trial) -> None:
+    """Writes a mutant with its excerpt and its effect."""
+    page.blank()
+    lead = f"    {report.mutant.kind}: "
+    page.words(lead, f"{report.mutant.change}{_remark(report)}", 6)
+    page.lines(report.mutant.span.excerpt(), 4)
+    if report.parting is not None:
+        check, where = report.parting
+        page.words("    ", f"in {check}, {parted(where)}", 6, "dim")
+    if report.hidden:
+        parts = listing(report.hidden, "and")
+        page.words("    ", f"nothing else depends on it: equal except for {parts}", 6, "dim")
 
 
 def parted(where: Parting) -> str:

@@ -141,7 +141,7 @@ check c:
         m for m in json.loads(ran.stdout)["mutants"] if m["change"] == "remove `lamp = true`"
     ]
     assert (lamp["fate"], lamp["same_counts"]) == ("survived", True)
-    assert "remove `lamp = true` (every search counts the same" in mutated(folder).stdout
+    assert "remove `lamp = true` (every search counts the same" in mutated(folder, "--all").stdout
 
 
 def test_graphs_are_compared_to_the_end(tmp_path: Path) -> None:
@@ -390,7 +390,7 @@ check c:
     (mutant,) = [entry for entry in json_["mutants"] if entry["change"] == change]
     assert (mutant["parting"] is None) is (parting is None)
     if parting is not None:
-        text = " ".join(mutated(folder).stdout.split())
+        text = " ".join(mutated(folder, "--all").stdout.split())
         assert f"in c, {parting}" in text.split(change)[1]
 
 
