@@ -1,9 +1,10 @@
 """Takes actions apart as TLC does, so that each way through them is one step.
 
 While some variable has no value in the next state, a formula in the place of an action splits:
-disjunctions, the witnesses of \\E, the branches of IF and CASE, the consequents of =>, and the
-definitions that it calls. The first `x' = e` or `x' \\in S` assigns, and later ones test. Once all
-variables have values, what remains is a condition.
+disjunctions, the witnesses of \\E, the branches of IF and CASE, the consequents of =>, the
+definitions that it calls, and the bodies of functions that it applies. The first `x' = e` or
+`x' \\in S` assigns, and later ones test. Once all variables have values, what remains is a
+condition.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from fencepost.spec.tla.evaluate.applications import Applications
 from fencepost.spec.tla.evaluate.expressions import deferred
 from fencepost.spec.tla.evaluate.machine import (
     UNKNOWN,
@@ -25,14 +27,14 @@ from fencepost.spec.tla.evaluate.machine import (
     Undone,
     located,
 )
-from fencepost.spec.tla.evaluate.names import Names, Target
+from fencepost.spec.tla.evaluate.names import Target
 from fencepost.spec.tla.modules.scopes import Operator, Part, Substituted, Variable
 from fencepost.spec.tla.syntax import tree
 from fencepost.spec.tla.syntax.tree import Apply, Expr
 from fencepost.spec.tla.values.kinds import EvaluationError, Value
 
 
-class Actions(Names):
+class Actions(Applications):
     """Compiles actions. ``labels`` are the definitions that name the steps, in the order of use."""
 
     def __init__(self, machine: Machine) -> None:
@@ -137,6 +139,8 @@ class Actions(Names):
                 return _either([self._act(part, env, initial, outer) for part in (action, same)])
             case tree.Labelled(body=body):
                 return self._split(body, env, initial, outer)
+            case tree.Index():
+                return self.applied(node, env, initial)
             case Apply():
                 return self._apply_act(node, env, initial, outer)
             case _:
@@ -215,7 +219,7 @@ class Actions(Names):
                     then()
 
             return passed
-        if not node.path and (self.named_condition(node, env) or self._set_operator(node, env)):
+        if not node.path and (self.named_condition(node, env) or self.set_operator(node, env)):
             return None
         entity, makers, codes = self.meaning(node, env)
         if isinstance(entity, Substituted) and not node.args:

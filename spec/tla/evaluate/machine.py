@@ -172,10 +172,11 @@ class Argument:
 
     ``primed`` computes it in the next state. ``variables`` returns the positions of the variables
     that it consists of, or None if it has another form. ``target`` returns the variable if it is
-    ``x'``, else None. ``act`` takes it as an action.
+    ``x'``, else None. ``act`` takes it as an action, and ``keep`` computes a function that is only
+    applied, in an initial state or in a step.
     """
 
-    __slots__ = ("act", "level", "machine", "primed", "run", "target", "variables")
+    __slots__ = ("act", "keep", "level", "machine", "primed", "run", "target", "variables")
 
     def __init__(
         self,
@@ -186,6 +187,7 @@ class Argument:
         variables: Callable[[Frame], tuple[int, ...] | None],
         target: Callable[[Frame], int | None] | None,
         act: Act,
+        keep: Callable[[Frame, bool], Any],
     ) -> None:
         self.machine = machine
         self.run = run
@@ -194,6 +196,7 @@ class Argument:
         self.variables = variables
         self.target = target
         self.act = act
+        self.keep = keep
 
 
 class Lazy:

@@ -172,12 +172,12 @@ class Names(Expressions):
             condition = self.named_condition(node, env)
             if condition is not None:
                 return self._as_value(condition)
-            code = self._set_operator(node, env)
+            code = self.set_operator(node, env)
             if code is not None:
                 return code
         return self._resolved(node, env)
 
-    def _set_operator(self, node: Any, env: Env) -> Code | None:
+    def set_operator(self, node: Any, env: Env) -> Code | None:
         universe, args = self.universe, node.args
         match node.name, len(args):
             case "\\cup", 2:
@@ -412,8 +412,19 @@ class Names(Expressions):
             env.layout.widen(frame)
             acts[initial](frame, then)
 
-        source = Argument(self.machine, code.run, code.level, primed, variables, target, act)
+        keeps: dict[bool, Run] = {}
+
+        def keep(frame: Frame, initial: bool) -> Any:
+            if initial not in keeps:
+                keeps[initial] = self.keep(node, env, initial) or code.run
+            env.layout.widen(frame)
+            return keeps[initial](frame)
+
+        source = Argument(self.machine, code.run, code.level, primed, variables, target, act, keep)
         return lambda frame: Lazy(source, frame), code
+
+    def keep(self, node: Expr, env: Env, initial: bool) -> Run | None:
+        raise NotImplementedError
 
     def variables_of(self, node: Expr, env: Env) -> Callable[[Frame], tuple[int, ...] | None]:
         raise NotImplementedError
