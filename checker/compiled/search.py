@@ -219,6 +219,11 @@ def _refuse(request: Request, model: TlaModel) -> None:
         word = specification.config.word("SYMMETRY")
         span = None if word is None else word.span
         raise Unsupported("it does not support SYMMETRY", span, instead)
+    if splitting := specification.compiler.splitting:
+        message = (
+            "it does not take steps by the disjuncts and witnesses in a function that is applied"
+        )
+        raise Unsupported(message, splitting[0], instead)
 
 
 def _handed_over(request: Request, model: TlaModel, account: Account) -> Outcome:

@@ -86,6 +86,7 @@ class Actions(Applications):
                 if code(frame):
                     then()
 
+            self.conditions.add(guard)
             return guard
         split = inner
 

@@ -13,9 +13,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import fields
 from typing import Any
 
+from fencepost.spec.text.source import Span
 from fencepost.spec.tla.evaluate.expressions import Binder, deferred
 from fencepost.spec.tla.evaluate.machine import (
     Act,
+    Code,
     Env,
     Frame,
     Layout,
@@ -24,7 +26,7 @@ from fencepost.spec.tla.evaluate.machine import (
     Local,
     Run,
 )
-from fencepost.spec.tla.evaluate.names import Names
+from fencepost.spec.tla.evaluate.names import Maker, Names
 from fencepost.spec.tla.modules.scopes import Operator, Part, Substituted
 from fencepost.spec.tla.syntax import tree
 from fencepost.spec.tla.syntax.tree import Apply, Expr
@@ -65,8 +67,31 @@ class Applications(Names):
 
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)
+        self._splitting: list[Span] = []
+        self._arguments: list[Span] = []
+        """The functions that are arguments."""
+        self._applies_parameters = False
+        self.conditions: set[Act] = set()
+        """The actions that are only conditions."""
         self._bodies: dict[Local, _Body] = {}
         """The bodies of functions, by their own names in these."""
+
+    @property
+    def splitting(self) -> list[Span]:
+        """The functions that an action takes apart. A function that is an argument may be one."""
+        return self._splitting + (self._arguments if self._applies_parameters else [])
+
+    def argument(self, node: Expr, arity: int, env: Env) -> tuple[Maker, Code]:
+        written: Expr | None = node
+        if isinstance(node, Apply):
+            local = None if node.path else env.locals.get(node.name)
+            entity = None if node.path or local else env.scope.names.get(node.name)
+            definition: Any = local or entity
+            named = isinstance(definition, LetOperator | Operator)
+            written = definition.body if named else None
+        if isinstance(written, tree.Function):
+            self._arguments.append(node.span)
+        return super().argument(node, arity, env)
 
     def applied(self, node: tree.Index, env: Env, initial: bool) -> Act | None:
         """Compiles an application of a function as an action, or returns None for a condition."""
@@ -94,7 +119,7 @@ class Applications(Names):
     def keep(
         self, node: Expr, env: Env, initial: bool, trail: tuple[object, ...] = ()
     ) -> Keep | None:
-        """Compiles a function that is only applied, or returns None if TLC has computed it."""
+        """Compiles a function that is only applied. Returns None if TLC has computed it."""
         match node:
             case tree.Function():
                 return self._closure(node, env, initial)
@@ -198,6 +223,8 @@ class Applications(Names):
         body.keep = self.keep(node.body, inner, initial)
         domain, finite = body.domain, self.universe.is_finite
         if not initial or _mentions(node.body, node.name):
+            if body.act not in self.conditions:
+                self._splitting.append(node.body.span)
             return lambda frame: Closure(body, frame)
         # In an initial condition, TLC computes a function if it can.
         return lambda frame: None if finite(domain(frame)) else Closure(body, frame)
@@ -208,6 +235,7 @@ class Applications(Names):
             return lambda frame: Closure(body, frame)
         if local.kind != "lazy":
             return None
+        self._applies_parameters = True
 
         def keep(frame: Frame) -> Any:
             value = frame[slot]
@@ -229,26 +257,15 @@ class Applications(Names):
             node = Apply(entity.name, entity.args, node.span)
         makers, _ = self.call(entity, node, env, makers, codes)
         inner = self.inside(entity, Layout(), env.primed, env.enabled)
+        before = len(self._splitting)
         keep = _inside(
             self.keep(entity.body, inner, initial, (*trail, entity)),
             lambda frame: [make(frame) for make in makers],
         )
-        if keep is None or makers:
-            return keep
-        return self._unless_computed(entity, keep)
-
-    def _unless_computed(self, operator: Operator, keep: Keep) -> Keep:
-        """Returns a function without closure if TLC computes the definition before the search. This
-        is decided at the first use.
-        """
-        known: list[bool] = []
-
-        def run(frame: Frame) -> Any:
-            if not known:
-                known.append(self._is_computed(operator))
-            return None if known[0] else keep(frame)
-
-        return run
+        if keep is not None and not makers and self._is_computed(entity):
+            del self._splitting[before:]
+            return None
+        return keep
 
     def _is_computed(self, operator: Operator) -> bool:
         code = self.expr(Apply(operator.name, (), operator.place), Env(operator.scope, Layout()))
@@ -258,7 +275,7 @@ class Applications(Names):
             return False
         try:
             value = code.run([])
-        except EvaluationError:
+        except (EvaluationError, RecursionError):
             return False
         if not isinstance(value, LazyFunction):
             return True
