@@ -312,12 +312,15 @@ def _joint(binders: list[Binder]) -> tuple[Run, Callable[[Frame, Any], None]]:
     return domain, bind
 
 
-def _mentions(node: Any, name: str) -> bool:
+def _mentions(node: object, name: str) -> bool:
     """Returns whether an expression has a name."""
-    if isinstance(node, Apply) and node.name == name and not node.path:
-        return True
-    if node.__class__ is tuple:
-        return any(_mentions(item, name) for item in node)
-    if type(node).__module__ != tree.__name__:
-        return False
-    return any(_mentions(getattr(node, item.name), name) for item in fields(node))
+    waiting: list[Any] = [node]
+    while waiting:
+        item = waiting.pop()
+        if isinstance(item, Apply) and item.name == name and not item.path:
+            return True
+        if item.__class__ is tuple:
+            waiting += item
+        elif type(item).__module__ == tree.__name__:
+            waiting += [getattr(item, part.name) for part in fields(item)]
+    return False
