@@ -41,7 +41,7 @@ ROWS: dict[str, int] = {
     "spec/mutation": 500,
     "spec/semantics": 1_350,
     "spec/syntax": 3_050,
-    "spec/tla": 6_750,
+    "spec/tla": 6_900,
     # The compiled path is counted apart from the front end and its evaluator, which are complete
     # without it.
     "spec/tla/inference": 550,

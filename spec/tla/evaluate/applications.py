@@ -317,10 +317,13 @@ def _mentions(node: object, name: str) -> bool:
     waiting: list[Any] = [node]
     while waiting:
         item = waiting.pop()
-        if isinstance(item, Apply) and item.name == name and not item.path:
-            return True
+        match item:
+            case Apply(path=()) if item.name == name:
+                return True
+            case _:
+                pass
         if item.__class__ is tuple:
-            waiting += item
+            waiting.extend(item)
         elif type(item).__module__ == tree.__name__:
             waiting += [getattr(item, part.name) for part in fields(item)]
     return False
