@@ -19,13 +19,13 @@ from fencepost.spec.elaborate.base.context import Elaboration, Recorder, Stop
 from fencepost.spec.elaborate.base.files import Files, Trees, read_files
 from fencepost.spec.elaborate.base.symbols import BrokenEntity, ConstEntity, Instance, ModuleEntity
 from fencepost.spec.elaborate.claims.model import Assembly
-from fencepost.spec.elaborate.claims.module_state import Written
+from fencepost.spec.elaborate.claims.module_state import Written, paths
 from fencepost.spec.elaborate.claims.modules import Modules
 from fencepost.spec.elaborate.values.expressions import Checker
 from fencepost.spec.records import dataclass
 from fencepost.spec.syntax import nodes as syntax
 from fencepost.spec.syntax.parser import parse_expression
-from fencepost.spec.text.problem import Problem, Rejected, suggestion_or_all
+from fencepost.spec.text.problem import Problem, Rejected, listing, suggestion_or_all
 from fencepost.spec.text.source import Source, Span
 
 Verdict = Literal["ok", "violated", "deadlock", "assertion", "error", "inconclusive"]
@@ -328,7 +328,17 @@ def _known_constant(
     if not is_broken and not isinstance(entities.get(path[-1]), ConstEntity | BrokenEntity):
         names = [name for name, e in entities.items() if isinstance(e, ConstEntity)]
         where = f"module {path[-2]}" if len(path) > 1 else "this spec"
-        _no_constant(work, f'{where} has no constant "{path[-1]}"', path[-1], names, span)
+        message = f'{where} has no constant "{path[-1]}"'
+        elsewhere = sorted(
+            f"{prefix}.{path[-1]}"
+            for module, prefix in paths(root).items()
+            if prefix and isinstance(module.names.get(path[-1]), ConstEntity)
+        )
+        if elsewhere:
+            message += f"; there is {listing(elsewhere, 'and')}"
+            work.problems.append(Problem("F009" if span is None else "F821", span, message))
+        else:
+            _no_constant(work, message, path[-1], names, span)
 
 
 def _no_constant(

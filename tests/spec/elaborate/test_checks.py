@@ -123,6 +123,15 @@ def test_values_from_the_command_line(tmp_path: Path) -> None:
             assert problem.span.source.name == f"--const {name}"
 
 
+def test_a_constant_of_an_imported_module_is_named(tmp_path: Path) -> None:
+    (tmp_path / "rules.fence").write_text("const Limit: int = 1\n", encoding="utf-8")
+    text = "import rules as r\nvar x: 0..r.Limit = 0\naction a: skip\n"
+    read = loaded(tmp_path, text + "check c:\n    expect ok\n")
+    with pytest.raises(Rejected) as caught:
+        program.build(read, read.checks[0], {"Limit": "2"})
+    assert 'no constant "Limit"; there is r.Limit' in str(caught.value.problems[0])
+
+
 def test_warnings_do_not_stop_a_run() -> None:
     text = "enum M: A, B\nchannel net: M capacity 1\naction a: send B to net\n"
     text += "action t on A from net: skip\nterminal: true\n"
