@@ -403,7 +403,9 @@ class Search:
         }
 
     def _reasons(self, end: Position) -> tuple[tuple[Reason, ...], tuple[Reason, ...]]:
-        states = [self._state(kept) for kept, _, _, _ in self._there(end)]
+        # With another binding, the names in the next events denote other values.
+        there = (kept for kept, position, _, _ in self._there(end) if position.bound is end.bound)
+        states = [self._state(kept) for kept in there]
         causes = [*misplaced(self.places, end), *reasons(self.mapped, self.places, end, states)]
         events = sorted(self._events(end), key=str)
         return tuple(causes), tuple(nearest(self.mapped, self.places, end, events))
