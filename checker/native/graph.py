@@ -11,7 +11,7 @@ import weakref
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +19,7 @@ import numpy.typing as npt
 from fencepost.checker.native.codegen.context_words import COLLECT_FAIR, ROW_SHIFT, Word
 from fencepost.checker.native.explorer import Explorer
 from fencepost.checker.native.kernels.behaviours import BATCH, seek_words
+from fencepost.checker.native.kernels.rows import LABEL_BITS
 from fencepost.checker.native.machine.memory import Memory, words
 from fencepost.checker.native.machine.worker_context import Packed
 from fencepost.checker.native.worker import Worker
@@ -320,6 +321,8 @@ class Rows:
         table = [number for pair in zip(units.first, units.several, strict=True) for number in pair]
         self._units = (ctypes.c_uint64 * max(1, len(table)))(*table)
         self._served = units.served
+        wide = units.labels.bit_length() > LABEL_BITS
+        self._label_type = cast("type[np.uint16]", np.uint32) if wide else np.uint16
         self._rooms = [_Room(graph.memory, worker, self._moved) for worker in workers]
         for worker in workers:
             worker.put(Word.LABELS, ctypes.addressof(self._units))
@@ -438,7 +441,7 @@ class Rows:
             some = states[part]
             size = self.count(some)
             positions, reached = np.empty(size, np.int32), np.empty(size, np.int32)
-            read_labels = np.empty(size, np.uint16)
+            read_labels = np.empty(size, self._label_type)
             count = self._call("inside", some, places, positions, reached, read_labels)
             sources.append(positions[:count] + np.int32(part.start))
             targets.append(reached[:count].copy())

@@ -458,8 +458,9 @@ def translated(
     )
     search_kernels.define(unit, layout.words, slots.deadlock, symmetric=symmetric)
     if generated.behaviours:
-        behaviours.define(unit, layout.words, generated.ghosts, generated.labelled)
-        rows.define(unit)
+        count = generated.step_predicates
+        behaviours.define(unit, layout.words, generated.ghosts, bool(count))
+        rows.define(unit, count > rows.LABEL_BITS)
     if profile:
         search_kernels.define_apart(unit, layout.words, len(model.actions))
     sizes = Sizes(

@@ -131,7 +131,7 @@ class SingleStepFrame(StepFrame):
         e.goto(self._next)
 
 
-MAX_STEP_PREDICATES = 16
+MAX_STEP_PREDICATES = 20
 """The maximum number of step predicates. The label of a step has a bit for each one."""
 MAX_STACK = 1 << 20
 """Maximum stack use of the code in bytes. The code does not detect stack overflows."""
@@ -144,7 +144,7 @@ class GeneratedCode:
     ``scratch`` is the size of the odometer. ``has_steps`` tells whether there are step invariants,
     ``behaviours`` whether the code can build the state graph, and ``ghosts`` whether the state has
     ghosts. ``refined`` is the number of words that refinements keep in a worker's memory, and
-    ``labelled`` whether step predicates label the steps of the graph.
+    ``step_predicates`` the number of those that label the steps of the graph.
     """
 
     scratch: int
@@ -152,7 +152,7 @@ class GeneratedCode:
     behaviours: bool = False
     ghosts: bool = False
     refined: int = 0
-    labelled: bool = False
+    step_predicates: int = 0
 
 
 def generate(
@@ -244,8 +244,8 @@ class _Model:
                 self._changes()
         self._limit_stack()
         steps = bool(self.searched.step_invariants or self._partial)
-        labelled = bool(self.searched.step_predicates)
-        return GeneratedCode(scratch, steps, self.behaviours, ghosts, self.refined, labelled)
+        count = len(self.searched.step_predicates)
+        return GeneratedCode(scratch, steps, self.behaviours, ghosts, self.refined, count)
 
     def _scratch(self, body: ir.Statement) -> int:
         """Returns the size of a step's odometer."""

@@ -22,12 +22,15 @@ from fencepost.checker.native.codegen.emitter import (
 )
 from fencepost.checker.native.codegen.flow import each, exported, when
 
+LABEL_BITS = 16
+"""The number of bits of a label, unless labels are wide."""
 
-def define(unit: Unit) -> None:
-    """Adds the kernels to ``unit``."""
+
+def define(unit: Unit, wide: bool = False) -> None:
+    """Adds the kernels to ``unit``. If labels are ``wide``, they have twice the bits."""
     _advance(exported(unit, "advance", [PTR, PTR, I64, PTR, PTR, PTR, PTR, I64]))
     _trim(exported(unit, "trim", [PTR, PTR, I64, PTR, I64]))
-    _inside(exported(unit, "inside", [PTR, PTR, I64, PTR, PTR, PTR, PTR]))
+    _inside(exported(unit, "inside", [PTR, PTR, I64, PTR, PTR, PTR, PTR]), I32 if wide else I16)
 
 
 @contextmanager
@@ -111,7 +114,7 @@ def _trim(e: Emitter) -> None:
     e.ret()
 
 
-def _inside(e: Emitter) -> None:
+def _inside(e: Emitter, label: LLVM) -> None:
     """inside(ctx, states, count, places, sources, targets, labels): collects the steps from the
     given states to states with a nonnegative place.
 
@@ -128,7 +131,7 @@ def _inside(e: Emitter) -> None:
             now = e.load(total)
             e.store(e.narrowed(position, I32), e.index(sources, now, I32))
             e.store(there, e.index(targets, now, I32))
-            e.store(e.narrowed(e.shr(step, shift), I16), e.index(labels, now, I16))
+            e.store(e.narrowed(e.shr(step, shift), label), e.index(labels, now, label))
             e.store(e.add(now, word(1)), total)
     e.put(ctx, Word.DONE, e.load(total))
     e.ret()

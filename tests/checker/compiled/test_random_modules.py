@@ -44,7 +44,7 @@ def test_verdicts_on_behaviours_are_those_of_the_evaluator(seed: int, tmp_path: 
     except Rejected:
         return
     try:
-        result = random_result(tmp_path, module, engine=ENGINE)
+        result = random_result(tmp_path, module, Limits(workers=1 + seed % 3), ENGINE)
     except Unsupported as unsupported:
         reason = str(unsupported)
         assert _REFUSES.match(reason), reason
