@@ -75,7 +75,12 @@ of `fencepost check` if a check of the unchanged spec is not as expected.""",
 @shared_option("--workers")
 @shared_option("--memory", help="Stop a check at 4G, 512M, 80% of memory.")
 @click.option("--list", "listed", is_flag=True, help="List the changes without trying them.")
-@click.option("--all", "everything", is_flag=True, help="List the detected changes, too, and show every change in full.")
+@click.option(
+    "--all",
+    "everything",
+    is_flag=True,
+    help="List the detected changes, too, and show every change in full.",
+)
 @click.option(
     "--format",
     "form",

@@ -14,6 +14,7 @@ from fencepost.checker.report.html import (
     embedded,
     found,
     keys_dialog,
+    local,
     page,
     step_data,
     steps,
@@ -23,7 +24,9 @@ from fencepost.checker.report.markup import filled, joined
 from fencepost.checker.report.sequence import sequence
 from fencepost.checker.tools.exploration import NO_VALUE, Exploration
 from fencepost.checker.trace.document import SYSTEM, TraceDocument
-from fencepost.checker.trace.steps import lifeline, lifelines
+from fencepost.checker.trace.steps import families, lifeline, lifelines
+from fencepost.spec.core import types
+from fencepost.spec.core.ir import Model
 from fencepost.spec.text.problem import printable
 
 MAX_OPTIONS = 500
@@ -55,20 +58,23 @@ def explorer_page(exploration: Exploration, at: int) -> str:
         '<button id="start" type="button">Start</button>'
         '<a id="save" href="trace.itf.json" download="walk.itf.json">Save the trace</a></p>'
         '<form id="goto"><label for="condition">Go on until</label>'
-        '<input id="condition" autocomplete="off" spellcheck="false">'
+        '<input id="condition" autocomplete="off" spellcheck="false"'
+        ' placeholder="a condition, such as {}">'
         '<button>Go</button><button id="stop" type="button" hidden>Stop</button></form>'
         '<form id="watch"><label for="expression">Watch</label>'
-        '<input id="expression" autocomplete="off" spellcheck="false"><button>Add</button></form>'
+        '<input id="expression" autocomplete="off" spellcheck="false"'
+        ' placeholder="an expression, such as {}"><button>Add</button></form>'
         '<p id="said" role="status"></p>'
         '<table id="watched"></table>'
         '<h2 id="choice">What can happen</h2><div id="options"></div>'
         '<details id="ways"><summary>Ways</summary><ul></ul></details>'
-        '<details id="found"><summary>What is wrong, and the constants</summary><div></div>'
+        '<details id="found"><summary></summary><div></div>'
         "</details></div>"
         '<ol id="steps" aria-label="steps"></ol></section></main>{}<footer>{}</footer>{}',
         BUTTONS,
-        exploration.title,
+        local(exploration.title),
         TABS,
+        *examples(exploration.model),
         keys_dialog(KEYS),
         f"fencepost {__version__}",
         embedded(view(exploration, at)),
@@ -94,9 +100,7 @@ def view(exploration: Exploration, at: int, reply: str = "") -> dict[str, Json]:
     return {
         "at": at,
         "said": _text(reply),
-        "caption": _text(
-            trace.headline or (trace.description if begun else "choose a first state")
-        ),
+        "caption": _text(trace.headline or _caption(exploration, trace)),
         "diagram": str(drawn),
         "steps": str(steps(trace)),
         "found": str(joined(found(trace))),
@@ -117,6 +121,35 @@ def view(exploration: Exploration, at: int, reply: str = "") -> dict[str, Json]:
         "ahead": walk.ahead,
         "behind": exploration.returnable,
     }
+
+
+def _caption(exploration: Exploration, trace: TraceDocument) -> str:
+    match len(exploration.walk.path):
+        case 0:
+            return "choose an initial state"
+        case 1:
+            return "the initial state: take a step, or go to a condition"
+        case _:
+            return trace.description
+
+
+def examples(model: Model) -> tuple[str, str]:
+    """Returns a condition and an expression about the first suitable variable of a model."""
+    several = families(model)
+    for variable in model.variables:
+        name = variable.name
+        if name in several:
+            continue
+        match variable.type:
+            case types.Seq() | types.Set() | types.Bag():
+                return f"len({name}) > 0", f"len({name})"
+            case types.Int(low=low, open=None):
+                return f"{name} > {low}", f"{name} + 1"
+            case types.Bool():
+                return name, f"not {name}"
+            case _:
+                continue
+    return "1 < 2", "1 + 1"
 
 
 def _options(exploration: Exploration) -> list[Json]:

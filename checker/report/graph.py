@@ -20,6 +20,7 @@ from fencepost.spec.text.problem import printable
 NAMED = 60
 """In a DOT graph with more states than this, states are labelled with numbers instead of values."""
 MAX_LABEL = 40
+MAX_NAME = 24
 SPACE, LEVEL, RADIUS = 54, 92, 17
 """The distance between states, the distance between levels, and the radius of a state, in
 pixels.
@@ -115,8 +116,10 @@ def graph_html(graph: JudgedGraph, source: str) -> str:
     """
     places, width = _places(graph)
     height = LEVEL * len(graph.levels) + 10
+    named = len(graph.vertices) <= NAMED
     drawn = [_drawn_edge(number, edge, places) for number, edge in enumerate(graph.edges)]
     drawn += [_drawn_vertex(n, vertex, places[n]) for n, vertex in enumerate(graph.vertices)]
+    drawn += [_edge_name(n, edge, places) for n, edge in enumerate(graph.edges) if named]
     body = filled(
         '<header><p>{}<button id="theme" type="button" title="light or dark (t)">◐</button></p>'
         "<h1>{}</h1>"
@@ -143,7 +146,10 @@ def _places(graph: JudgedGraph) -> tuple[dict[int, tuple[int, int]], int]:
     bottom, and each vertex is placed below its predecessors.
     """
     widest = max((len(level) for level in graph.levels), default=1)
-    width = max(widest * SPACE, 320) + SPACE
+    longest = max((len(_name(edge)) for edge in graph.edges), default=0)
+    # The names of actions need space beside the edges.
+    space = max(SPACE, longest * 7 + 24) if len(graph.vertices) <= NAMED else SPACE
+    width = max(widest * space, 320) + space
     before: dict[int, list[int]] = {}
     for edge in graph.edges:
         before.setdefault(edge.target, []).append(edge.source)
@@ -187,6 +193,34 @@ def _drawn_edge(number: int, edge: Edge, places: dict[int, tuple[int, int]]) -> 
         path = f"M{x1 + RADIUS} {y1} C{x1 + bend} {y1} {x2 + bend} {y2} {x2 + RADIUS + 1} {y2}"
     template = '<path class="{}" data-edge="{}" marker-end="url(#tip)" d="{}"/>'
     return filled(template, kind, number, path)
+
+
+def _name(edge: Edge) -> str:
+    """Returns the label of an edge: its first action, and the number of further ones."""
+    more = f" +{len(edge.labels) - 1}" if len(edge.labels) > 1 else ""
+    return f"{cut(edge.labels[0], MAX_NAME)}{more}" if edge.labels else ""
+
+
+def _edge_name(number: int, edge: Edge, places: dict[int, tuple[int, int]]) -> Markup:
+    """Draws the name of an edge, which is visible while the source of the edge is selected."""
+    (x1, y1), (x2, y2) = places[edge.source], places[edge.target]
+    label = _name(edge)
+    if edge.source == edge.target:
+        x, y, anchor = x1 + 32, y1 + 4, "start"
+    elif y2 == y1 + LEVEL:
+        # Edges from one state part towards their targets.
+        x, y, anchor = (2 * x1 + 3 * x2) // 5, (2 * y1 + 3 * y2) // 5, "middle"
+    else:
+        bend = 40 + abs(y1 - y2) // 6
+        x, y, anchor = (x1 + x2) // 2 + bend * 3 // 4, (y1 + y2) // 2, "middle"
+    half = len(label) * 3 + 3
+    left = x - half if anchor == "middle" else x - 2
+    return filled(
+        '<g class="action" data-names="{}">'
+        '<rect class="plate" x="{}" y="{}" width="{}" height="14"/>'
+        '<text x="{}" y="{}" text-anchor="{}">{}</text></g>',
+        *(number, left, y - 11, 2 * half, x, y, anchor, label),
+    )
 
 
 def _data(graph: JudgedGraph) -> Json:

@@ -130,7 +130,7 @@ def sequence(document: TraceDocument) -> Markup:
             ' role="img" aria-label="sequence diagram: {}">'
             '<defs><marker id="tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="9"'
             ' markerHeight="9" markerUnits="userSpaceOnUse" orient="auto">'
-            '<path class="tip" d="M0 0 8 4 0 8z"/></marker><marker id="back" viewBox="0 0 8 8"'
+            '<path class="tip" d="M0 0 8 4 0 8z"/></marker><marker id="cycle" viewBox="0 0 8 8"'
             ' refX="7" refY="4" markerWidth="9" markerHeight="9" markerUnits="userSpaceOnUse"'
             ' orient="auto"><path class="tip" d="M0 0 8 4 0 8z"/></marker></defs>',
             *(plan.width, height, plan.width, height),
@@ -352,14 +352,14 @@ def _back(document: TraceDocument, plan: _Plan) -> Iterator[Markup]:
     end, y = plan.x(last) - last.half, last.middle
     if not document.goes_round:
         yield filled(
-            '<g class="back"><path marker-end="url(#back)" d="M{} {} C{} {} {} {} {} {}"/>'
+            '<g class="back"><path marker-end="url(#cycle)" d="M{} {} C{} {} {} {} {} {}"/>'
             '<text x="{}" y="{}" text-anchor="end">forever</text></g>',
             *(end, y - 6, end - 40, y - 24, end - 40, y + 24, end - 2, y + 6),
             *(end - 4, y - 18),
         )
         return
     yield filled(
-        '<g class="back"><path marker-end="url(#back)" d="M{} {} H{} V{} H{}"/>'
+        '<g class="back"><path marker-end="url(#cycle)" d="M{} {} H{} V{} H{}"/>'
         '<text transform="translate({} {}) rotate(-90)" text-anchor="middle">forever</text></g>',
         *(end, y, BACK + 6, first.middle, plan.x(first) - first.half - 2),
         *(BACK, (first.middle + y) // 2),

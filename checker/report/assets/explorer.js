@@ -138,6 +138,7 @@
     byId("steps").replaceChildren(...markup(`<ol>${now.steps}</ol>`)[0].childNodes);
     byId("found").querySelector("div").replaceChildren(...markup(now.found));
     byId("found").hidden = !now.found;
+    byId("found").querySelector("summary").textContent = now.wrong.length ? "What is wrong, and the constants" : "Constants";
     const begun = now.data.steps.length > 0;
     byId("back").disabled = byId("start").disabled = !now.behind;
     byId("forward").disabled = !now.ahead;
@@ -148,6 +149,8 @@
     addReturns();
     view.load(now.data, now.data.steps.length - 1, "diagram");
     showWatched(view.chosen());
+    // A state without steps before it is shown in full.
+    if (now.data.steps.length === 1) document.querySelector("#steps .open")?.click();
   }
 
   function back() {

@@ -75,6 +75,9 @@
       path.classList.toggle("way", way.has(edge));
       path.classList.toggle("on", data.edges[edge].source === number);
     });
+    for (const name of document.querySelectorAll(".action")) {
+      name.classList.toggle("on", data.edges[name.dataset.names].source === number);
+    }
     show(number);
     if (scroll) {
       const inside = circles[number].getBoundingClientRect();
