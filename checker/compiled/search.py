@@ -45,7 +45,7 @@ from fencepost.spec.semantics.stepper import Failure, Reason
 from fencepost.spec.text.problem import listing
 from fencepost.spec.tla.evaluate.specification import Specification
 from fencepost.spec.tla.inference.kinds import NEVER, Kind, NotLowered
-from fencepost.spec.tla.lowering.model import Lowered, Wanted, lowered, seen
+from fencepost.spec.tla.lowering.model import InitialNotLowered, Lowered, Wanted, lowered, seen
 from fencepost.spec.tla.standard.rows import record
 from fencepost.spec.tla.values.kinds import Value
 
@@ -289,7 +289,7 @@ def _prepared(
                 result = lowered(specification, kinds, {}, initial, wanted, fairness)
             clock.other -= result.seconds
             return scouted, result
-        except NotLowered:
+        except InitialNotLowered:
             if scouted.initial is not None:
                 raise
     raise AssertionError

@@ -52,6 +52,8 @@ from fencepost.spec.tla.syntax.tree import Bound
 from fencepost.spec.tla.values import kinds as values
 from fencepost.spec.tla.values.kinds import LazySet
 
+MAX_UNROLLED = 64
+"""The maximum number of elements for which an expression is lowered one by one."""
 MAX_WORK = 100_000
 """The maximum number of expressions of a module with all definitions expanded."""
 
@@ -319,15 +321,40 @@ class Expressions(Constants):
                 return disjunction([negation(condition), inner])
             return conjunction([condition, inner])
 
-        condition = self.enumerated(
-            node.bounds,
-            env,
-            lambda inner: self.cond(node.body, inner),
-            around,
-            self._let_of,
-            restrict,
-        )
+        def body(inner: Place) -> Expr:
+            return self.cond(node.body, inner)
+
+        try:
+            condition = self.enumerated(node.bounds, env, body, around, self._let_of, restrict)
+        except NotLowered:
+            # The body may have a form for each element, for example if it is recursive.
+            places = self._unrolled(node.bounds, env)
+            if places is None:
+                raise
+            together = conjunction if every else disjunction
+            condition = together([body(inner) for inner in places])
         return self.condition(condition)
+
+    def _unrolled(self, bounds: Sequence[Bound], env: Place) -> list[Place] | None:
+        """Returns the place inside for each combination of elements of constant sets, or None if
+        the sets are not constant or there are too many.
+        """
+        places = [env]
+        for bound in bounds:
+            if bound.domain is None or bound.pattern or not self.is_constant(bound.domain, env):
+                return None
+            values: Any = self.evaluated(bound.domain, env).value
+            if not isinstance(values, frozenset):
+                return None
+            if len(places) * len(values) ** len(bound.names) > MAX_UNROLLED:
+                return None
+            for name in bound.names:
+                places = [
+                    place.having({name: self.constant(value)})
+                    for place in places
+                    for value in self.universe.elements(values)
+                ]
+        return places
 
     def _let_of(self, slot: int, value: Expr, inner: Expr) -> Expr:
         return ir.Let(inner.type, slot, value, inner)

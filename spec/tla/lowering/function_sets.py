@@ -8,18 +8,12 @@ from typing import Any
 from fencepost.spec.core import ir, types
 from fencepost.spec.core.ir import Expr
 from fencepost.spec.core.size_limits import countable
-from fencepost.spec.core.type_relations import least
 from fencepost.spec.tla.inference.kinds import (
-    NEVER,
-    Fun,
     NotLowered,
     Number,
     Partial,
     SetOf,
     core,
-    function,
-    has_keys,
-    joined,
 )
 from fencepost.spec.tla.lowering.expressions import Source
 from fencepost.spec.tla.lowering.functions import Functions
@@ -127,22 +121,6 @@ class FunctionSets(Functions):
         part = Source(tuple(domains), range.build, tuple(held))
         every = [part] * len(order.elements)
         return self._combined(every, lambda terms: self.function_of(order, terms))
-
-    def function_of(self, order: Any, terms: Sequence[Term]) -> Term:
-        """Returns a function with a constant domain from its values in order."""
-        if order.is_record or not has_keys(self.universe, order.values):
-            return self.record(dict(zip(order.elements, terms, strict=True)))
-        if order.values == frozenset(range(1, len(terms) + 1)):
-            return self.tuple_of(terms)
-        keys = function(self.universe, order.values, NEVER)
-        kind = Fun(order.values, keys.keys, joined(term.kind for term in terms))
-        slot, stored = self.slot(), core(kind.element)
-        each = ir.Local(core(kind.keys), slot)
-        body: Expr = ir.Literal(stored, least(stored))
-        for key, term in zip(order.elements, terms, strict=True):
-            test = ir.Equal(each, self.into(self.constant(key), kind.keys))
-            body = ir.Conditional(stored, test, self.into(term, kind.element), body)
-        return Term(kind, ir.BuildMap(core(kind), slot, body))
 
     def _functions_of_any_domain(self, node: tree.FunctionSet, env: Place) -> Source:
         """Returns what to enumerate for functions whose domain changes: each possible key has a

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 from fencepost.spec.core import ir, types
 from fencepost.spec.core.ir import Expr
 from fencepost.spec.core.operators import Operator
+from fencepost.spec.core.type_relations import least
 from fencepost.spec.text.source import Span
 from fencepost.spec.tla.inference.kinds import (
     NEVER,
@@ -33,11 +34,13 @@ from fencepost.spec.tla.inference.kinds import (
     head,
     items_of,
     join,
+    joined,
     length,
     record,
     sequence,
 )
 from fencepost.spec.tla.lowering.choose import Choose
+from fencepost.spec.tla.lowering.expressions import MAX_UNROLLED
 from fencepost.spec.tla.lowering.places import Binding, Place
 from fencepost.spec.tla.lowering.terms import (
     FALSE,
@@ -97,9 +100,33 @@ class Functions(Choose):
             inner = env.having(
                 {name: Term(kind, expr) for name, (expr, kind) in zip(names, parts, strict=True)}
             )
-        element = self.written(self.expr(node.body, inner))
+        try:
+            element = self.written(self.expr(node.body, inner))
+        except NotLowered:
+            if len(domain) > MAX_UNROLLED:
+                raise
+            # The body may have a form for each argument, for example if it is recursive.
+            places = [env.having(self._arguments(names, key)) for key in order.elements]
+            values = [self.written(self.expr(node.body, place)) for place in places]
+            return self.function_of(order, values)
         kind = Fun(domain, keys.keys, element.kind)
         body = self.inside(key.code, kind, self.into(element, element.kind))
+        return Term(kind, ir.BuildMap(core(kind), slot, body))
+
+    def function_of(self, order: Any, terms: Sequence[Term]) -> Term:
+        """Returns a function with a constant domain from its values in order."""
+        if order.is_record or not has_keys(self.universe, order.values):
+            return self.record(dict(zip(order.elements, terms, strict=True)))
+        if order.values == frozenset(range(1, len(terms) + 1)):
+            return self.tuple_of(terms)
+        keys = function(self.universe, order.values, NEVER)
+        kind = Fun(order.values, keys.keys, joined(term.kind for term in terms))
+        slot, stored = self.slot(), core(kind.element)
+        each = ir.Local(core(kind.keys), slot)
+        body: Expr = ir.Literal(stored, least(stored))
+        for key, term in zip(order.elements, terms, strict=True):
+            test = ir.Equal(each, self.into(self.constant(key), kind.keys))
+            body = ir.Conditional(stored, test, self.into(term, kind.element), body)
         return Term(kind, ir.BuildMap(core(kind), slot, body))
 
     def _function_of_any_domain(self, node: Any, env: Place) -> Term:

@@ -26,6 +26,10 @@ MAX_REPEATED = 100
 """The maximum number of times that the module is lowered, each time for wider kinds."""
 
 
+class InitialNotLowered(NotLowered):
+    """Raised for an initial condition that has no form in the core."""
+
+
 @dataclass(frozen=True, slots=True)
 class Lowered:
     """A model of the core, the kinds of its variables, and the definitions that name its actions.
@@ -109,11 +113,14 @@ def _lowered(
         _parts(item.condition for item in held if item.property.kind.of_steps is of_steps)
         for of_steps in (False, True)
     )
-    beginning = (
-        lowering.initially(specification.initial_parts)
-        if initial is None
-        else _initial(lowering, initial)
-    )
+    try:
+        beginning = (
+            lowering.initially(specification.initial_parts)
+            if initial is None
+            else _initial(lowering, initial)
+        )
+    except NotLowered as reason:
+        raise InitialNotLowered(*reason.args) from None
     actions = lowering.actions(part.node, lowering.place(part))
     properties = tuple(_property(item, lowering) for item in wanted)
     model = ir.Model(

@@ -38,6 +38,8 @@ from fencepost.spec.tla.values.kinds import EvaluationError, LazySet, Value
 
 MAX_ENTRIES = 4_096
 """The maximum number of entries of a table."""
+MAX_SECONDS = 5.0
+"""The maximum processor time for the entries of a table."""
 MAX_ALL_ENTRIES = 1 << 16
 """The maximum number of entries of all tables together, without the last one."""
 
@@ -51,7 +53,7 @@ class _Unread(Exception):
 
 
 class _TooLarge(Exception):
-    """A value of the expression is a large set."""
+    """A value of the expression is a large set, or the evaluation of all values takes too long."""
 
 
 class Tables(Operators):
@@ -167,11 +169,14 @@ class Tables(Operators):
             [self.forms.decode(value, term.kind) for value in types.values(core(term.kind))]
             for term in components
         ]
+        end = time.process_time() + MAX_SECONDS
         # A variable without a value is one that the expression reads, and the table gets a column.
         machine.no_value = unread  # type: ignore[method-assign]
         state[:] = [None] * len(state)
         try:
             for combination in product(*forms):
+                if time.process_time() > end:
+                    raise _TooLarge
                 if not all(map(is_complete, combination)):
                     yield None
                     continue
