@@ -10,7 +10,10 @@ from collections.abc import Iterator
 from typing import assert_never
 
 from fencepost.spec.core.open_ranges import NARROWEST, Range, Ranges, widened
+from fencepost.spec.core.size_limits import countable
+from fencepost.spec.core.types import count_values
 from fencepost.spec.tla.inference.kinds import (
+    FLAGS,
     Fun,
     Kind,
     Name,
@@ -23,6 +26,7 @@ from fencepost.spec.tla.inference.kinds import (
     Truth,
     Tup,
     Union,
+    core,
     head,
 )
 
@@ -52,7 +56,13 @@ def with_bets(kind: Kind, path: str, ranges: Ranges) -> Kind:
             return Seq(inner, _bounds(0, capacity, f"#{path}", ranges)[1], f"#{path}")
         case SetOf(element, capacity):
             inner = with_bets(element, f"{path}{{}}", ranges)
-            return SetOf(inner, _bounds(0, capacity, f"#{path}", ranges)[1], f"#{path}")
+            most = _bounds(0, capacity, f"#{path}", ranges)[1]
+            stored = core(inner)
+            if countable(stored, FLAGS):
+                # A set with a flag for each value has room for all of them, and its size is not
+                # checked.
+                most = max(most, count_values(stored, FLAGS))
+            return SetOf(inner, most, f"#{path}")
         case Fun(domain, keys, element):
             return Fun(domain, keys, with_bets(element, f"{path}[]", ranges))
         case Partial(keys, element):

@@ -368,6 +368,9 @@ class Terms:
     ) -> Iterator[tuple[Expr, Expr, Kind]]:
         """Yields conditions for a function to have a value at a key, with the value."""
         match source:
+            case Fun(keys=Never()) | Partial(keys=Never()):
+                # The domain is empty.
+                return
             case Seq(element):
                 size = ir.Size(types.Int(0, source.capacity), expr)
                 inside = [ir.Less(literal(1), key, True), ir.Less(key, size, True)]
