@@ -13,7 +13,11 @@ from fencepost.checker.compiled.search import ENGINE, MAX_STATES
 from fencepost.checker.request import Unsupported
 
 _FOLDER = ROOT / "tests" / "checker"
-OWN = blocks((_FOLDER / "compiled" / "modules.txt").read_text(encoding="utf-8"))
+OWN = {
+    name: block
+    for table in ("modules.txt", "behaviours.txt")
+    for name, block in blocks((_FOLDER / "compiled" / table).read_text(encoding="utf-8")).items()
+}
 MODULES = OWN | blocks((_FOLDER / "evaluator" / "modules.txt").read_text(encoding="utf-8"))
 """The blocks of the tables, by name; those for this engine come first."""
 _LINES = (_FOLDER / "compiled" / "exceptions.txt").read_text(encoding="utf-8").splitlines()

@@ -10,25 +10,7 @@ from tests.support.tla_runs import model_at, written
 
 from fencepost.checker.compiled.search import ENGINE
 from fencepost.checker.evaluator.model import TlaModel
-<<<<<<< HEAD
-from fencepost.checker.request import Request, Unsupported
-
-_OTHERS = ROOT / "tests" / "checker" / "evaluator" / "modules.txt"
-_TABLES = [Path(__file__).with_name(name) for name in ("modules.txt", "behaviours.txt")]
-_OWN = {
-    name: block
-    for table in _TABLES
-    for name, block in blocks(table.read_text(encoding="utf-8")).items()
-}
-_BLOCKS = blocks(_OTHERS.read_text(encoding="utf-8")) | _OWN
-_EXCEPTIONS = Path(__file__).with_name("exceptions.txt").read_text(encoding="utf-8").splitlines()
-EXCEPTIONS = dict(line.split(": ", 1) for line in _EXCEPTIONS)
-"""The modules with another result: the engine refuses a module, or reports another problem than the
-one that TLC meets first.
-"""
-=======
 from fencepost.checker.request import Request
->>>>>>> ac169e3d (Do not trust the assumed sizes of sets that have a flag for each value)
 
 
 @pytest.mark.parametrize("name", MODULES)
