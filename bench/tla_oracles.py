@@ -1,8 +1,10 @@
 """Compares what reads TLA+ modules with TLC: `python -m bench.tla_oracles KIND FIRST COUNT`.
 
 ``random`` searches random modules, and compares the results with TLC's; with --record FILE, TLC's
-results are written to a file for the tests. ``run`` only runs random modules, and
-``broken`` runs damaged ones. ``damaged`` compares with SANY which damaged modules are accepted.
+results are written to a file for the tests. ``compiled`` compares the engine "compiled", with 1 to
+3 workers and types that are inferred from one state, with the evaluator. ``run`` only runs random
+modules, and ``broken`` runs damaged ones. ``damaged`` compares with SANY which damaged modules are
+accepted.
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import NoReturn
+from unittest import mock
 
 from tests.support.paths import ROOT
 from tests.support.tla_damaged import broken_module, damaged_module
@@ -26,7 +29,9 @@ from tests.support.tla_modules import RandomModule, random_module
 from tests.support.tla_runs import accepted, agree, first_word, random_result
 
 from bench.tlc_run import CRASH, JAVA_OPTIONS, Answer, Broken, Tlc, answer
-from fencepost.checker.request import Limits
+from fencepost.checker.compiled import search
+from fencepost.checker.evaluator.search import ENGINE as EVALUATOR
+from fencepost.checker.request import Engine, Limits, Unsupported
 from fencepost.spec.text.problem import Rejected
 
 ORACLE = ROOT / "tests" / "support" / "SanyOracle.java"
@@ -35,6 +40,7 @@ MAX_SECONDS = 30.0
 """Processor time of a search."""
 HEAP = "-Xmx512m"
 UNDECIDED = "inconclusive"
+NOT_COMPILED = "it does not"
 UNASSIGNED = "is not completely specified"
 
 
@@ -42,12 +48,17 @@ class Hangs(Exception):
     """A module takes too long."""
 
 
-def ours(folder: Path, module: RandomModule) -> str:
-    """Returns the result of the evaluator for a module, in a line."""
+def ours(
+    folder: Path, module: RandomModule, engine: Engine = EVALUATOR, workers: int | None = None
+) -> str:
+    """Returns the result of an engine for a module, in a line."""
+    limits = Limits(max_states=MAX_STATES if engine is EVALUATOR else None, workers=workers)
     try:
         signal.signal(signal.SIGVTALRM, _hangs)
         signal.setitimer(signal.ITIMER_VIRTUAL, MAX_SECONDS)
-        return random_result(folder, module, Limits(max_states=MAX_STATES))
+        return random_result(folder, module, limits, engine)
+    except Unsupported as reason:
+        return f"{NOT_COMPILED if NOT_COMPILED in str(reason) else 'FAILS'}: {reason}"
     except Rejected as rejected:
         return f"refused: {rejected.problems[0].message}"
     except Hangs:
@@ -106,6 +117,23 @@ def compared(
             yield seed, mine, theirs(tlc, Path(folder), module) if tlc and judged else ""
 
 
+def compiled(seeds: range) -> Iterator[tuple[int, str, str]]:
+    """Yields the seeds of random modules with the results of the engine "compiled" and of the
+    evaluator, which is empty if its search is not complete or the module is not compiled.
+    """
+    for seed in seeds:
+        module = random_module(seed)
+        with tempfile.TemporaryDirectory(prefix="fencepost-tla-") as folder:
+            expected = ours(Path(folder), module)
+            if expected == UNDECIDED or first_word(expected) == "refused":
+                yield seed, first_word(expected), ""
+                continue
+            for workers in (1, 2, 3):
+                with mock.patch.object(search, "MAX_STATES", 1):
+                    result = ours(Path(folder), module, search.ENGINE, workers)
+                yield seed, result, "" if result.startswith(NOT_COMPILED) else expected
+
+
 def sany(tlc: Tlc, folder: Path, names: Sequence[str]) -> dict[str, str]:
     """Returns what SANY says about modules in a folder: "accepted", or "refused" and why."""
     ran = subprocess.run(
@@ -139,7 +167,7 @@ def damaged(seeds: range, tlc: Tlc) -> Iterator[tuple[int, str, str]]:
 
 def main() -> int:
     parser = argparse.ArgumentParser("python -m bench.tla_oracles", description=__doc__)
-    parser.add_argument("kind", choices=["random", "run", "broken", "damaged"])
+    parser.add_argument("kind", choices=["random", "run", "compiled", "broken", "damaged"])
     parser.add_argument("first", type=int)
     parser.add_argument("count", type=int)
     parser.add_argument("--record", type=Path, metavar="FILE")
@@ -149,6 +177,8 @@ def main() -> int:
     if options.kind == "damaged":
         assert tlc is not None
         results = damaged(seeds, tlc)
+    elif options.kind == "compiled":
+        results = compiled(seeds)
     else:
         results = compared(broken_module if options.kind == "broken" else random_module, seeds, tlc)
     totals, recorded, wrong = Counter[str](), dict[str, str](), 0

@@ -11,7 +11,7 @@ from bench.code_lines import lines
 from tests.support.paths import ROOT
 
 ROWS: dict[str, int] = {
-    "bench": 6_550,
+    "bench": 6_700,
     "bench/engine_mutants": 900,
     "bench/playground": 250,
     "checker": 1_950,
@@ -45,7 +45,7 @@ ROWS: dict[str, int] = {
     # The compiled path is counted apart from the front end and its evaluator, which are complete
     # without it.
     "spec/tla/inference": 550,
-    "spec/tla/lowering": 4_200,
+    "spec/tla/lowering": 4_250,
     "spec/text": 450,
     "tests": 800,
     "tests/bench": 1_150,
