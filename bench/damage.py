@@ -221,7 +221,12 @@ class Recording:
         )
 
     def judged(
-        self, damage: Damage, instead: list[LocatedEvent], key: object, ordered: bool
+        self,
+        damage: Damage,
+        instead: list[LocatedEvent],
+        key: object,
+        ordered: bool,
+        effort: Effort = EFFORT,
     ) -> Judgement:
         """Judges one damaged history. ``instead`` has the lines that replace the damaged one."""
         history = History(None)
@@ -232,7 +237,7 @@ class Recording:
                         history.add(each if ordered else _bare(each), None)
             elif number != damage.also and self.keys[number] == key:
                 history.add(event if ordered else _bare(event), None)
-        return self.judging.judge(history, EFFORT)
+        return self.judging.judge(history, effort)
 
     def common(self) -> dict[str, list[Damage]]:
         """Returns the common damages to this recording, by kind."""
@@ -324,7 +329,7 @@ def _named(count: int, seed: int) -> None:
             for damage in chance.sample(damages, min(share, len(damages))):
                 instead = [recording.located_event(event) for event in damage.lines]
                 key = recording.keys[damage.number]
-                judged = recording.judged(damage, instead, key, ordered=False)
+                judged = recording.judged(damage, instead, key, ordered=False, effort=Effort())
                 texts = " ".join(reason.text for reason in judged.reasons[:MAX_SHOWN_REASONS])
                 named = any(word in texts for word in COMMON[kind])
                 noticed = judged.verdict == "not allowed"
