@@ -343,9 +343,10 @@ class Expressions(Constants):
         for bound in bounds:
             if bound.domain is None or bound.pattern or not self.is_constant(bound.domain, env):
                 return None
-            values: Any = self.evaluated(bound.domain, env).value
-            if not isinstance(values, frozenset):
+            term = self.written(self.evaluated(bound.domain, env))
+            if not isinstance(term.kind, SetOf):
                 return None
+            values: Any = term.value
             if len(places) * len(values) ** len(bound.names) > MAX_UNROLLED:
                 return None
             for name in bound.names:
