@@ -29,7 +29,7 @@ from fencepost.checker.evaluator.search import (
     without_search,
 )
 from fencepost.checker.native.search import ENGINE as LOCAL
-from fencepost.checker.outcome import Fact, Finding, Limit, Outcome, Step, Trace, Verdict
+from fencepost.checker.outcome import Fact, Finding, Limit, Outcome, Step, Stuck, Trace, Verdict
 from fencepost.checker.request import Request, Translation, Unsupported
 from fencepost.checker.search.account import Account
 from fencepost.checker.search.alarm import raised_after
@@ -391,10 +391,8 @@ def _as_module(outcome: Outcome, request: Request, runner: TlaRunner, result: Lo
     taken = [0] * len(model.actions)
     for label, count in zip(result.labels, outcome.coverage.taken, strict=True):
         taken[actions.index(label) if label in actions else 0] += count
-    stuck = outcome.coverage.stuck
-    if stuck.trace is not None:
-        steps = _followed(stuck.trace, runner, result)
-        stuck = replace(stuck, trace=None if steps is None else Trace(tuple(steps)))
+    # As in TLC, a state whose steps change nothing is not worth a remark: many modules end so.
+    stuck = Stuck(0, None)
     coverage = replace(
         outcome.coverage, taken=tuple(taken), marks=frozenset(), blocked={}, stuck=stuck
     )

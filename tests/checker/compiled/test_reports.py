@@ -26,6 +26,7 @@ def test_states_that_only_lead_to_themselves_and_behaviours(tmp_path: Path) -> N
     options = ("--engine", "compiled", "--no-progress")
     good = run("check", "Ends.tla", *options, folder=tmp_path)
     assert (good.code, "3 distinct, 4 generated" in good.stdout) == (0, True), good
+    assert "stuck" not in good.stdout, good
     bad = run("check", "Ends.tla", "--config", "Lively.cfg", *options, folder=tmp_path)
     assert (bad.code, "WF_x(Up)  not" in bad.stdout) == (13, True), bad
 
