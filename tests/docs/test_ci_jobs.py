@@ -1,4 +1,6 @@
-"""The jobs in docs/ci.md are valid according to the schemas of their CI systems."""
+"""The jobs in docs/ci.md and docs/editor.md are valid according to the schemas of their CI
+systems.
+"""
 
 from __future__ import annotations
 
@@ -10,10 +12,14 @@ import pytest
 from tests.support.paths import ROOT
 from tests.support.processes import finished
 
-PAGE = ROOT / "docs" / "ci.md"
+PAGES = [ROOT / "docs" / name for name in ("ci.md", "editor.md")]
 BLOCK = re.compile(r"^```yaml (?P<kind>[\w-]+)\n(?P<text>.*?)^```$", re.M | re.S)
 SCHEMAS = {"github-workflow": "vendor.github-workflows", "gitlab-ci": "vendor.gitlab-ci"}
-BLOCKS = [(match["kind"], match["text"]) for match in BLOCK.finditer(PAGE.read_text("utf-8"))]
+BLOCKS = [
+    (match["kind"], match["text"])
+    for page in PAGES
+    for match in BLOCK.finditer(page.read_text("utf-8"))
+]
 
 
 def complaints(kind: str, text: str, folder: Path) -> str:
@@ -32,12 +38,13 @@ def test_jobs_are_valid(kind: str, text: str, tmp_path: Path) -> None:
     assert complaints(kind, text, tmp_path) == ""
 
 
-def test_the_page_has_a_job_for_each_system() -> None:
+def test_the_pages_have_a_job_for_each_system() -> None:
     assert [kind for kind, _ in BLOCKS] == [
         "github-workflow",
         "github-workflow",
         "gitlab-ci",
         "pre-commit-config",
+        "github-workflow",
     ]
 
 
