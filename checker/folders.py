@@ -35,7 +35,7 @@ GIT_SECONDS = 5.0
 GIT_FAILS = "F050"
 """The code of the problem that git cannot say which files it ignores."""
 HEAD_BYTES = 4_096
-"""The number of bytes in which the comment at the begin of a module is looked for."""
+"""The comment at the begin of an exported module is within this number of bytes."""
 _EXPORTED = re.compile(rb"-+ MODULE \w+ -+\s+(?:\\\*[^\n]*\n)*?\\\* [^\n]*: expect ")
 """The begin of a module that `fencepost export` writes: it names the check that was exported."""
 MAX_ENTRIES = 100_000

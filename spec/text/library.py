@@ -227,8 +227,7 @@ def specs_below(
     folder: Path, skips: Callable[[Path], bool] = _hidden, suffixes: tuple[str, ...] = (SUFFIX,)
 ) -> list[Path]:
     """Returns every file below a folder with one of the suffixes, sorted. Links to folders are not
-    entered, and neither are folders for which ``skips`` returns true. ``skips`` is called once for
-    each folder.
+    entered, nor is a folder if ``skips`` returns true for it. ``skips`` is called once per folder.
     """
     candidates: list[Path] = []
     for parent, folders, names in os.walk(folder):

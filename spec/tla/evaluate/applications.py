@@ -1,10 +1,10 @@
 """Takes applications of functions apart where they are actions.
 
 TLC does not compute all values of a function that it only applies. Where the application has the
-place of an action, TLC goes on with the body, so that each way through the body is a step of its
-own. It does so unless it has computed the function before: functions in a state, and definitions
-without parameters that depend on constants only, if their domain is finite and they are not
-recursive.
+place of an action, TLC takes the body as the action, so that each way through the body is a step of
+its own. It does so unless it has computed the function before: functions in a state, and
+definitions without parameters that depend on constants only, if their domain is finite and they are
+not recursive.
 """
 
 from __future__ import annotations
