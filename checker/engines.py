@@ -70,7 +70,7 @@ ENGINES: Mapping[str, Entry] = {
         parallel=True,
         family="fencepost.checker.native.family",
         decides_behaviours=True,
-        for_behaviours=("fencepost.checker.native.behaviours", "scipy.sparse.csgraph"),
+        for_behaviours=("fencepost.checker.native.behaviours",),
         machines=frozenset({("linux", "x86_64"), ("linux", "aarch64"), ("darwin", "arm64")}),
     ),
     "interpreter": Entry(

@@ -86,7 +86,7 @@ MACHINES: dict[str, tuple[Machine, dict[str, tuple[int | None, str]]]] = {
         },
     ),
     "neither, nor what reckons": (
-        Machine(modules=("llvmlite", "z3", "numpy", "scipy")),
+        Machine(modules=("llvmlite", "z3", "numpy")),
         {"check s.fence": (151, NO_LLVM)},
     ),
     "Windows": (WINDOWS, {"doctor": (0, "memory              works    ")}),
@@ -155,7 +155,7 @@ def test_libraries_are_installed_on_supported_machines(kind: str) -> None:
         if requirement.marker is None or requirement.marker.evaluate(environment)
     }
     assert come & {"llvmlite", "z3-solver"} == expected
-    assert {"click", "lark", "markupsafe", "numpy", "platformdirs", "rich", "scipy"} <= come
+    assert {"click", "lark", "markupsafe", "numpy", "platformdirs", "rich"} <= come
     # `doctor` reports a missing library as broken only where it should have been installed.
     machine = (environment["sys_platform"], environment["platform_machine"])
     assert ("llvmlite" in come) == (machine in ENGINES["local"].machines)

@@ -123,7 +123,6 @@ HOMES = {
     "py4j": ("checker.spark.", "checker.systems.spark."),
     "pygls": ("checker.lsp.",),
     "pyspark": ("checker.spark.", "checker.systems.spark."),
-    "scipy": ("checker.native.components",),
     "pytest": ("checker.pytest_plugin", "checker.pytest_specs"),
     "z3": ("checker.symbolic.terms", "checker.symbolic.solver"),
 }

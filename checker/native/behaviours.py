@@ -14,7 +14,7 @@ import numpy as np
 
 from fencepost.checker.layout import Layout
 from fencepost.checker.native.explorer import Explorer
-from fencepost.checker.native.graph import Ids, Rows, StateGraph, Units, units_in
+from fencepost.checker.native.graph import BYTE, Ids, Rows, StateGraph, Units, units_in
 from fencepost.checker.native.lassos import Candidate, Source
 from fencepost.checker.native.machine.memory import Memory
 from fencepost.checker.native.product import Product, column
@@ -65,16 +65,16 @@ def units_of(model: Model, memory: Memory, steps: Sequence[int] = ()) -> Units:
     units = Units(first, several, count, frozenset(strong))
     if not conditions and served[1:] == [(unit,) for unit in range(count)]:
         return units
-    memory.afford(8 * units.width * len(served))
+    memory.afford(units.width * len(served))
     restricted = [
         (
             item.condition,
-            units.words(unit for unit in range(count) if bisect_right(starts, unit) - 1 == number),
+            units.bits(unit for unit in range(count) if bisect_right(starts, unit) - 1 == number),
         )
         for number, item in enumerate(model.fairness)
         if item.condition is not None
     ]
-    table = np.array([units.words(some) for some in served], np.uint64)
+    table = np.array([units.bits(some) for some in served], np.uint8)
     return replace(units, served=table, conditions=restricted)
 
 
@@ -86,10 +86,10 @@ def _units_of_pairs(model: Model, memory: Memory, steps: Sequence[int]) -> Units
     nothing = [0] * len(model.actions)
     units = Units(nothing, [False] * len(nothing), count, strong)
     memory.afford(8 * units.width * labels)
-    served = np.zeros((labels, units.width), np.uint64)
+    served = np.zeros((labels, units.width), np.uint8)
     for unit, (_, taken) in enumerate(pairs):
         counts = (np.arange(labels) >> steps.index(taken)) & 1 != 0
-        served[counts, unit // 64] |= np.uint64(1 << unit % 64)
+        served[counts, unit // BYTE] |= np.uint8(1 << unit % BYTE)
     return replace(units, served=served, enabled=[enabled for enabled, _ in pairs])
 
 

@@ -16,24 +16,34 @@ from typing import Any, TypeAlias, TypeVar, cast
 import numpy as np
 import numpy.typing as npt
 
-from fencepost.checker.native.codegen.context_words import COLLECT_FAIR, ROW_SHIFT, Word
+from fencepost.checker.native.codegen.context_words import (
+    COLLECT_FAIR,
+    EDGES_BYTES,
+    ROW_SHIFT,
+    Edges,
+    Word,
+)
+from fencepost.checker.native.components import Marks, search
 from fencepost.checker.native.explorer import Explorer
 from fencepost.checker.native.kernels.behaviours import BATCH, seek_words
+from fencepost.checker.native.kernels.components import OUTSIDE
 from fencepost.checker.native.kernels.rows import LABEL_BITS
-from fencepost.checker.native.machine.memory import Memory, words
+from fencepost.checker.native.machine.memory import Memory, data, words
 from fencepost.checker.native.machine.worker_context import Packed
 from fencepost.checker.native.worker import Worker
 from fencepost.checker.resources import Exhausted, spare_addresses
 from fencepost.spec.records import dataclass
 
 Words: TypeAlias = npt.NDArray[np.uint64]
+Bits: TypeAlias = npt.NDArray[np.uint8]
+"""Sets of small numbers, one per row: the bits of byte K are those of the numbers from 8 K on."""
 Ids: TypeAlias = npt.NDArray[np.int64]
 Numbers: TypeAlias = npt.NDArray[np.int32]
 Labels: TypeAlias = npt.NDArray[np.uint16]
 
 _T = TypeVar("_T")
 
-CHUNK = 2048
+CHUNK = 4096
 """The number of states per call of machine code."""
 STEP_BATCH = 1 << 14
 """The number of states per call that numbers states or follows steps."""
@@ -47,6 +57,8 @@ gathered.
 """
 CONDITION_BYTES = 24
 """The memory in bytes per state while the condition of a fairness constraint is applied."""
+BYTE = 8
+"""The number of bits of a byte."""
 NARROW_BITS = 32
 """A step takes four bytes if the number of its target and its label together fit into this many
 bits.
@@ -74,8 +86,8 @@ class Units:
     several: Sequence[bool]
     count: int
     strong: frozenset[int]
-    served: Words | None = None
-    conditions: Sequence[tuple[int, Words]] = ()
+    served: Bits | None = None
+    conditions: Sequence[tuple[int, Bits]] = ()
     enabled: Sequence[int] = ()
 
     @property
@@ -85,22 +97,19 @@ class Units:
 
     @property
     def width(self) -> int:
-        """The number of words with a bit for each unit."""
+        """The number of bytes with a bit for each unit."""
         return width_of(self.count)
 
-    def bits(self, strong: bool) -> Words:
-        """Returns words with the bits of the strong units, or of the other units."""
-        return self.words(unit for unit in range(self.count) if (unit in self.strong) is strong)
+    def of_strength(self, strong: bool) -> Bits:
+        """Returns the bits of the strong units, or of the other units."""
+        return self.bits(unit for unit in range(self.count) if (unit in self.strong) is strong)
 
-    def words(self, units: Iterable[int]) -> Words:
-        """Returns words with the bits of some units."""
-        bits = np.zeros(self.width, np.uint64)
-        for unit in units:
-            bits[unit // 64] |= np.uint64(1 << unit % 64)
-        return bits
+    def bits(self, units: Iterable[int]) -> Bits:
+        """Returns the bits of some units."""
+        return bits_of(sum(1 << unit for unit in units), self.width)
 
     def serve(
-        self, labels: Labels, sources: Ids, possible: Words, wanted: Words
+        self, labels: Labels, sources: Ids, possible: Bits, wanted: Bits
     ) -> npt.NDArray[np.bool_]:
         """Returns which of some steps from states ``sources`` count for a ``wanted`` unit.
         ``possible`` holds the units that are possible in each state.
@@ -115,18 +124,19 @@ class Units:
 
 
 def width_of(count: int) -> int:
-    """Returns the number of words with a bit for each of ``count`` units."""
-    return max(1, -(-count // 64))
+    """Returns the number of bytes with a bit for each of ``count`` numbers."""
+    return max(1, -(-count // BYTE))
 
 
-def units_in(bits: Words) -> frozenset[int]:
+def bits_of(bits: int, width: int) -> Bits:
+    """Returns an integer as ``width`` bytes, the lowest bits first."""
+    return np.frombuffer(bits.to_bytes(width, "little"), np.uint8).copy()
+
+
+def units_in(bits: Bits) -> frozenset[int]:
     """Returns the numbers of the units whose bits are set."""
-    return frozenset(
-        64 * part + bit
-        for part, word in enumerate(bits.tolist())
-        for bit in range(word.bit_length())
-        if word >> bit & 1
-    )
+    every = int.from_bytes(bits.tobytes(), "little")
+    return frozenset(unit for unit in range(every.bit_length()) if every >> unit & 1)
 
 
 class StateGraph:
@@ -151,15 +161,15 @@ class StateGraph:
             self.starts.append(first)
         self.states = self.starts[-1]
 
-    def zeros(self, width: int) -> Words:
-        """Returns ``width`` zero words for each state. Their memory is freed with the array. Raises
+    def bits(self, width: int) -> Bits:
+        """Returns ``width`` zero bytes for each state. Their memory is freed with the array. Raises
         `Exhausted`.
         """
-        region = self.memory.take(8 * width * self.states)
+        region = self.memory.take(width * self.states)
         # Untouched pages are not measured when memory is weighed, so later allocations would seem
         # to fit.
         self.memory.touch(region)
-        room = words(region.address, width * self.states)
+        room = data(region.address, width * self.states)
         weakref.finalize(room, self.memory.give, region)
         return np.ctypeslib.as_array(room).reshape(self.states, width)
 
@@ -195,6 +205,18 @@ class StateGraph:
             start = end
         return packed
 
+    def pieces(self, numbers: Ids) -> Iterator[tuple[int, Ids]]:
+        """Splits numbers of states, which must be ascending, by contiguous memory. Yields the
+        address that state 0 would have there, and the numbers.
+        """
+        start = 0
+        while start < len(numbers):
+            piece = int(np.searchsorted(self._firsts, int(numbers[start]), side="right")) - 1
+            address, count, first = self._pieces[piece]
+            end = start + int(np.searchsorted(numbers[start:], first + count))
+            yield address - first * self._bytes, numbers[start:end]
+            start = end
+
     @cached_property
     def _firsts(self) -> Ids:
         return np.array([first for _, _, first in self._pieces], np.int64)
@@ -209,19 +231,24 @@ class StateGraph:
         words_of_state = (ctypes.c_uint64 * self._size)(*state)
         entry = ctypes.c_uint64()
         worker = self.explorer.workers[0]
+        by_tag = worker.get(Word.BY_TAG)
+        worker.put(Word.BY_TAG, 0)
         worker.call("find", ctypes.addressof(words_of_state), 1, ctypes.addressof(entry))
+        worker.put(Word.BY_TAG, by_tag)
         return entry.value - 1 if entry.value else None
 
-    def labels(self, predicates: int) -> Words:
+    def labels(self, predicates: int) -> Bits:
         """Returns the bits of the predicates that hold in each state."""
-        width = max(1, -(-predicates // 64))
-        labels = self.zeros(width)
-        start = labels.ctypes.data
+        size, width = max(1, -(-predicates // 64)), width_of(predicates)
+        labels = self.bits(width)
         chunks = deque(self._chunks())
 
         def label(worker: Worker) -> None:
+            room = np.zeros((CHUNK, size), np.uint64)
             for address, count, first in taken(chunks):
-                worker.call("label", address, count, start + 8 * width * first, width)
+                room[:count] = 0
+                worker.call("label", address, count, room.ctypes.data, size)
+                labels[first : first + count] = room[:count].view(np.uint8)[:, :width]
 
         self.explorer.share(label, self.states >= CHUNK)
         return labels
@@ -239,19 +266,33 @@ class StateGraph:
         self._all_numbered = wanted is None
         chunks = deque(self._chunks(STEP_BATCH))
 
+        flags = 0 if wanted is None else wanted.ctypes.data
+
         def note(worker: Worker) -> None:
             for address, count, first in taken(chunks):
-                numbers = np.arange(first, first + count)
-                packed = None
-                if wanted is not None and not wanted[first : first + count].all():
-                    numbers = numbers[wanted[first : first + count]]
-                    if not len(numbers):
-                        continue
-                    packed = self.copied(numbers)
-                    address = packed.ctypes.data
-                worker.call("number", address, len(numbers), numbers.ctypes.data)
+                worker.call("number", address, count, first, flags)
 
+        self.look_up_by_tag(False)
         self.explorer.share(note, self.states >= CHUNK)
+        if self.states == self.explorer.visited:
+            # Every successor is one of the states, so equal tags imply equal states.
+            self.look_up_by_tag(not self._ambiguous())
+
+    def look_up_by_tag(self, by_tag: bool) -> None:
+        """Sets whether the workers look up states by their tags, see `Seek`."""
+        for worker in self.explorer.workers:
+            worker.put(Word.BY_TAG, by_tag)
+
+    def _ambiguous(self) -> bool:
+        """Returns whether some states cannot be told apart by their tags."""
+        ambiguous: list[int] = []
+
+        def look(worker: Worker) -> None:
+            if worker.call("ambiguous", worker.number):
+                ambiguous.append(worker.number)
+
+        self.explorer.share(look, self.states >= CHUNK)
+        return bool(ambiguous)
 
     def _make_room(self) -> None:
         """Prepares the workers for looking up states."""
@@ -308,11 +349,11 @@ class Rows:
         self._conditions = units.conditions
         self._enabled = units.enabled
         self._predicates = predicates
-        self.possible = graph.zeros(units.width)
-        self._counts = graph.zeros(1)
-        self._starts = graph.zeros(1)
+        self.possible = graph.bits(units.width)
+        self._edges = graph.bits(EDGES_BYTES).view(np.uint32)
         graph.memory.afford(graph.states)
         self._made = np.zeros(graph.states, np.bool_)
+        self._steps: list[int] = []
         shift = max(1, graph.states.bit_length())
         narrow = shift + units.labels.bit_length() <= NARROW_BITS
         self.step_bytes = 4 if narrow else 8
@@ -328,8 +369,7 @@ class Rows:
             worker.put(Word.LABELS, ctypes.addressof(self._units))
             worker.put(Word.SERVED, 0 if units.served is None else units.served.ctypes.data)
             worker.put(Word.SERVED_WIDTH, units.width)
-            worker.put(Word.ROWS, self._starts.ctypes.data)
-            worker.put(Word.ROW_COUNTS, self._counts.ctypes.data)
+            worker.put(Word.ROWS, self._edges.ctypes.data)
             worker.put(Word.ROW_BASES, ctypes.addressof(self._bases))
             worker.put(Word.ROW_TAG, worker.number << ROW_SHIFT)
             worker.put(Word.EDGE_BYTES, self.step_bytes)
@@ -343,50 +383,81 @@ class Rows:
     @property
     def steps(self) -> int:
         """The number of recorded steps."""
-        return int(self._counts.sum())
+        return sum(self._steps)
 
     def count(self, states: Ids) -> int:
         """Returns the number of recorded steps from some states. Raises `Exhausted`."""
         self._graph.memory.afford(8 * len(states))
-        return int(self._counts[states, 0].sum())
+        return int(self._edges[states, Edges.COUNT].sum())
 
-    def make(self, states: Ids) -> int:
-        """Computes the steps from the states with the given numbers, which must be ascending.
-        Returns the number of new steps.
+    def make(self, states: Ids) -> None:
+        """Computes the steps from the states with the given numbers, which must be ascending."""
+        self._shared(states, lambda _, __: None)
+
+    def advance(self, states: Ids, bits: Bits, opened: Bits, fresh: Bits) -> Ids:
+        """Carries the ``bits`` of ``states`` along their steps, which are computed unless they are
+        known. A bit reaches a target if it is set in ``opened`` there; it then moves from
+        ``opened`` to ``fresh``, which must be 0 everywhere. Returns the targets that bits have
+        reached, in ascending order.
         """
-        self._graph.memory.afford(CHOOSE_BYTES * len(states))
-        states = states[~self._made[states]]
-        if not len(states):
-            return 0
-        self._made[states] = True
+        targets: list[Ids] = []
+
+        def carry(worker: Worker, part: slice) -> None:
+            some = states[part]
+            room = np.empty(self.count(some), np.int64)
+            arrays = (bits[part], opened, fresh, room)
+            count = self._call(worker, "advance", some, *arrays, number=bits.shape[1])
+            targets.append(room[:count].copy())
+
+        self._shared(states, carry)
+        self._graph.memory.afford(GATHER_BYTES * sum(map(len, targets)))
+        return distinct(targets)
+
+    def _shared(self, states: Ids, use: Callable[[Worker, slice], None]) -> None:
+        """Shares some states among the workers. Each computes the steps from its part unless they
+        are known, and then calls ``use``.
+        """
         chunks = deque(range(0, len(states), CHUNK))
         workers = self._explorer.workers
 
         def collect(worker: Worker) -> None:
             for start in taken(chunks):
-                numbers = states[start : start + CHUNK]
-                packed = self._graph.copied(numbers)
-                worker.call(
-                    "edges",
-                    packed.ctypes.data,
-                    len(numbers),
-                    numbers.ctypes.data,
-                    self.possible.ctypes.data,
-                    self._width,
-                )
-                self._rooms[worker.number].check()
+                part = slice(start, min(len(states), start + CHUNK))
+                self._record(worker, states[part])
+                use(worker, part)
 
         try:
             for worker in workers:
                 worker.put(Word.COLLECTS, self._collect)
+                worker.put(Word.MISSED, 0)
                 # This is not a search for predecessors, but machine code collects steps only if
                 # targets are set.
                 worker.aim(ctypes.addressof(self._units), 0)
             self._explorer.share(collect, len(states) >= CHUNK)
+            # The states of a complete search include all successors.
+            assert not any(w.get(Word.BY_TAG) and w.get(Word.MISSED) for w in workers)
         finally:
             for worker in workers:
                 worker.put(Word.COLLECTS, 0)
                 worker.aim(0, 0)
+
+    def _record(self, worker: Worker, states: Ids) -> None:
+        """Computes the steps from some states unless they are known."""
+        self._graph.memory.afford(CHOOSE_BYTES * len(states))
+        states = states[~self._made[states]]
+        if not len(states):
+            return
+        self._made[states] = True
+        for address, numbers in self._graph.pieces(states):
+            worker.call(
+                "edges",
+                address,
+                len(numbers),
+                numbers.ctypes.data,
+                self.possible.ctypes.data,
+                self._width,
+            )
+        self._rooms[worker.number].check()
         for predicate, restricted in self._conditions:
             assert self._predicates is not None
             self._graph.memory.afford(CONDITION_BYTES * len(states))
@@ -396,35 +467,10 @@ class Rows:
             assert self._predicates is not None
             self._graph.memory.afford(CONDITION_BYTES * len(states))
             part = states[self._predicates(states, predicate)]
-            self.possible[part, unit // 64] |= np.uint64(1 << unit % 64)
-        return self.count(states)
+            self.possible[part, unit // BYTE] |= np.uint8(1 << unit % BYTE)
+        self._steps.append(self.count(states))
 
     # ------------------------------------------------------------ along the steps
-
-    def advance(self, states: Ids, bits: Words, opened: Words, fresh: Words) -> Ids:
-        """Carries the ``bits`` of ``states`` along their steps. A bit reaches a target if it is set
-        in ``opened`` there; it then moves from ``opened`` to ``fresh``. Returns the targets that
-        bits have reached, in ascending order.
-        """
-        targets: list[Ids] = []
-        for part in self._parts(states):
-            some = states[part]
-            room = np.empty(self.count(some), np.int64)
-            count = self._call(
-                "advance", some, bits[part], opened, fresh, room, number=bits.shape[1]
-            )
-            targets.append(room[:count].copy())
-        self._graph.memory.afford(GATHER_BYTES * sum(map(len, targets)))
-        return distinct(targets)
-
-    def trim(self, states: Ids, alive: Words) -> int:
-        """Removes from each state the bits that none of its successors has. Returns the number of
-        words changed.
-        """
-        return sum(
-            self._call("trim", states[part], alive, number=alive.shape[1])
-            for part in self._parts(states)
-        )
 
     def inside(
         self, states: Ids, places: Numbers, advance: Callable[[int], None] = lambda _: None
@@ -442,7 +488,8 @@ class Rows:
             size = self.count(some)
             positions, reached = np.empty(size, np.int32), np.empty(size, np.int32)
             read_labels = np.empty(size, self._label_type)
-            count = self._call("inside", some, places, positions, reached, read_labels)
+            worker = self._explorer.workers[0]
+            count = self._call(worker, "inside", some, places, positions, reached, read_labels)
             sources.append(positions[:count] + np.int32(part.start))
             targets.append(reached[:count].copy())
             labels.append(read_labels[:count].copy())
@@ -453,18 +500,33 @@ class Rows:
             np.concatenate([np.zeros(0, np.uint16), *labels]),
         )
 
+    def components(self, states: Ids) -> Marks:
+        """Computes the strongly connected components of the graph that consists of some states and
+        the steps between them. Returns the mark of each state of the whole graph, which is valid
+        until the next call (see `components.search`).
+        """
+        marks = self._edges[:, Edges.MARK]
+        marks[:] = OUTSIDE
+        marks[states] = 0
+        search(self._explorer, self._graph.memory, states)
+        return marks
+
     def _parts(self, states: Ids) -> Iterator[slice]:
         for start in range(0, len(states), STEP_BATCH):
             self._explorer.pause()
             yield slice(start, min(len(states), start + STEP_BATCH))
 
     def _call(
-        self, kernel: str, states: Ids, *arrays: npt.NDArray[Any], number: int | None = None
+        self,
+        worker: Worker,
+        kernel: str,
+        states: Ids,
+        *arrays: npt.NDArray[Any],
+        number: int | None = None,
     ) -> int:
         states = np.ascontiguousarray(states)
         assert all(array.flags.c_contiguous for array in arrays)
         rest = [array.ctypes.data for array in arrays] + ([] if number is None else [number])
-        worker = self._explorer.workers[0]
         return worker.call(kernel, states.ctypes.data, len(states), *rest)
 
 

@@ -15,12 +15,12 @@ import numpy as np
 
 from fencepost.checker.layout import Layout
 from fencepost.checker.native.graph import (
+    Bits,
     Ids,
     Numbers,
     Rows,
     StateGraph,
     Units,
-    Words,
     units_in,
 )
 from fencepost.checker.native.product import COLUMN_BYTES, Product, Round
@@ -68,7 +68,7 @@ class Candidate:
         self._product = product
         self._rounds = rounds
         self._fair = fair
-        marks = product.graph.zeros(product.width)
+        marks = product.graph.bits(product.width)
         for component in fair:
             of.graph.memory.afford(MARK_BYTES * len(component.states))
             product.marked(marks, component.states, component.nodes)
@@ -77,7 +77,7 @@ class Candidate:
 
     def lasso(self) -> Lasso:
         of, product, (number, node) = self._of, self._product, self._start
-        marks = product.graph.zeros(product.width)
+        marks = product.graph.bits(product.width)
         for component in self._fair:
             of.graph.memory.afford(MARK_BYTES * len(component.states))
             here = (component.states == number) & (component.nodes == node)
@@ -97,7 +97,7 @@ class Candidate:
         )
 
 
-def _first(of: Source, product: Product, rounds: Sequence[Round], marks: Words) -> tuple[int, Spot]:
+def _first(of: Source, product: Product, rounds: Sequence[Round], marks: Bits) -> tuple[int, Spot]:
     """Returns the distance of the first marked pair, and the pair."""
     for level, pairs in enumerate(rounds):
         of.graph.explorer.pause()
@@ -108,7 +108,7 @@ def _first(of: Source, product: Product, rounds: Sequence[Round], marks: Words) 
     raise AssertionError("nothing leads to what is fair")
 
 
-def _least(of: Source, product: Product, states: Ids, bits: Words) -> Spot | None:
+def _least(of: Source, product: Product, states: Ids, bits: Bits) -> Spot | None:
     """Returns the least pair among the bits of some states, whose numbers must be ascending.
     Returns None if no bit is set.
     """
@@ -230,12 +230,12 @@ class _Component:
     numbered from 0.
     """
 
-    def __init__(self, of: Source, product: Product, marks: Words) -> None:
+    def __init__(self, of: Source, product: Product, marks: Bits) -> None:
         graph = of.graph
         self._of = of
         self._product = product
         self._marks = marks
-        self._opened, self._fresh = graph.zeros(product.width), graph.zeros(product.width)
+        self._opened, self._fresh = graph.bits(product.width), graph.bits(product.width)
         self._opened[:] = marks
         graph.memory.afford(COLUMN_BYTES * graph.states)
         states = np.flatnonzero(filled(marks))
@@ -270,7 +270,7 @@ class _Component:
         """Returns the shortest path from ``start`` (excluded) to a pair or a step that meets one of
         the obligations in ``owed``.
         """
-        wanted = self._of.units.words(owed.weak | owed.strong)
+        wanted = self._of.units.bits(owed.weak | owed.strong)
         layers = self._layers(start)
         step: tuple[Spot, Spot] | None = None
         with closing(self._spread(start)) as spread:
@@ -313,7 +313,7 @@ class _Component:
     def _key(self, pair: Spot) -> tuple[State, int]:
         return self._of.state(pair[0]), pair[1]
 
-    def _serving(self, pairs: Round, owed: Obligations[int]) -> Words:
+    def _serving(self, pairs: Round, owed: Obligations[int]) -> Bits:
         """Returns the pairs of a layer that meet one of the obligations in ``owed`` by themselves,
         without a step.
         """
@@ -323,7 +323,7 @@ class _Component:
         )
         bits = pairs.bits & meeting
         if owed.weak:
-            weak = self._of.units.words(owed.weak)
+            weak = self._of.units.bits(owed.weak)
             idle = filled(weak & ~self._of.rows.possible[pairs.states])
             bits[idle] = pairs.bits[idle]
         if owed.conditions:
@@ -334,14 +334,14 @@ class _Component:
         return bits
 
     def _step(
-        self, pairs: Round, wanted: Words | None, target: Spot | None = None
+        self, pairs: Round, wanted: Bits | None, target: Spot | None = None
     ) -> tuple[Spot, Spot] | None:
         """Returns the least step from a layer that counts for a ``wanted`` unit, or that leads to
         ``target`` if this is not None. Steps are ordered by their target pair, then by their source
         pair. Returns None if there is no such step.
         """
         product = self._product
-        ends, sources, reached = list[Ids](), list[Ids](), list[Words]()
+        ends, sources, reached = list[Ids](), list[Ids](), list[Bits]()
         only = None if target is None else product.mask([target[1]])
         for begin in range(0, len(pairs.states), BATCH):
             part = slice(begin, begin + BATCH)

@@ -14,18 +14,31 @@ from functools import cached_property
 
 import numpy as np
 
-from fencepost.checker.native.components import components
+from fencepost.checker.native.components import dense
 from fencepost.checker.native.graph import (
+    BYTE,
     PLACE_BYTES,
+    Bits,
     Ids,
     Numbers,
     Rows,
     StateGraph,
     Units,
-    Words,
+    bits_of,
     distinct,
+    width_of,
 )
-from fencepost.checker.native.streett import PAIR_BYTES, Fair, Flags, Part, Steps, Streett, filled
+from fencepost.checker.native.kernels.components import SINGLE
+from fencepost.checker.native.streett import (
+    PAIR_BYTES,
+    Components,
+    Fair,
+    Flags,
+    Part,
+    Steps,
+    Streett,
+    filled,
+)
 from fencepost.checker.search.deciding import Decision
 from fencepost.checker.temporal.automaton import Automaton
 from fencepost.checker.temporal.lasso import Logic, holds
@@ -35,20 +48,18 @@ from fencepost.spec.records import dataclass
 BATCH = 1 << 15
 """The number of states in a batch."""
 ROUND_WORDS = 6
-"""The number of temporary words in a round, for `Product._afford`."""
+"""The number of temporary words per state in a round, apart from the bits of the state."""
 COLUMN_BYTES = 17
 """The memory in bytes per state while the states that have a bit are selected from an existing
 column.
 """
+CYCLIC_BYTES = 31
+"""The memory in bytes per state while the states on cycles are selected."""
 COLLECT_BYTES, ORDER_BYTES = 20, 28
 """The memory in bytes per step while steps are collected, and while they are sorted."""
 PIECE, SMALL_PIECE, MAX_TABLED = 16, 8, 128
-"""The number of bits that index one table. A function of more than `MAX_TABLED` bits uses smaller
-tables, since it needs many tables.
-"""
-MIN_CHANGE = 20
-"""Pairs are dropped in another pass if the last pass has made at least one change per this many
-states.
+"""The number of predicates that index one table. More than `MAX_TABLED` predicates use smaller
+tables, since they need many.
 """
 
 
@@ -65,7 +76,7 @@ class Round:
     """The states with pairs at one distance from the initial pairs. ``bits`` holds these pairs."""
 
     states: Ids
-    bits: Words
+    bits: Bits
 
 
 class Tables:
@@ -75,20 +86,19 @@ class Tables:
 
     def __init__(self, images: Sequence[int], width: int) -> None:
         self._width = width
-        self._size = PIECE if len(images) <= MAX_TABLED else SMALL_PIECE
-        self._tables: list[Words] = []
-        for start in range(0, len(images), self._size):
-            part = images[start : start + self._size]
-            table = np.zeros((1 << len(part), width), np.uint64)
+        self._tables: list[Bits] = []
+        for start in range(0, len(images), BYTE):
+            part = images[start : start + BYTE]
+            table = np.zeros((1 << len(part), width), np.uint8)
             for position, image in enumerate(part):
                 half = 1 << position
-                table[half : 2 * half] = table[:half] | bit_words(image, width)
+                table[half : 2 * half] = table[:half] | bits_of(image, width)
             self._tables.append(table)
 
-    def __call__(self, bits: Words) -> Words:
-        images = np.zeros((len(bits), self._width), np.uint64)
+    def __call__(self, bits: Bits) -> Bits:
+        images = np.zeros((len(bits), self._width), np.uint8)
         for number, table in enumerate(self._tables):
-            images |= table[_piece(bits, self._size * number, len(table))]
+            images |= table[bits[:, number]]
         return images
 
 
@@ -98,7 +108,7 @@ class Product:
     def __init__(
         self,
         graph: StateGraph,
-        labels: Words,
+        labels: Bits,
         places: dict[int, int],
         automaton: Automaton,
         decision: Decision,
@@ -119,8 +129,8 @@ class Product:
         )
         self.bound = [number for number in range(len(self.nodes)) if number not in self.free]
         self._bit = {node: bit for bit, node in enumerate(self.bound)}
-        self.width = max(1, -(-len(self.bound) // 64))
-        self._size = PIECE if len(self.bound) <= MAX_TABLED else SMALL_PIECE
+        self.width = width_of(len(self.bound))
+        self._size = PIECE if len(places) <= MAX_TABLED else SMALL_PIECE
         self._labels = labels
         self._places = places
         self._conditional = sorted(
@@ -143,23 +153,23 @@ class Product:
         """Returns the bits of some nodes."""
         return sum(1 << self._bit[node] for node in set(nodes) if node in self._bit)
 
-    def mask(self, nodes: Iterable[int]) -> Words:
-        """Returns words with the bits of some nodes."""
-        return bit_words(self.bits(nodes), self.width)
+    def mask(self, nodes: Iterable[int]) -> Bits:
+        """Returns bytes with the bits of some nodes."""
+        return bits_of(self.bits(nodes), self.width)
 
     def leads(self, node: int, after: int) -> bool:
         """Returns whether ``after`` is a successor of a node."""
         return after in self.nodes[node].successors
 
     @cached_property
-    def _fitting(self) -> list[Words]:
+    def _fitting(self) -> list[Bits]:
         """One table for each piece of the predicates. It maps the values of these predicates to the
         nodes that fit them.
         """
-        tables: list[Words] = []
+        tables: list[Bits] = []
         for piece in range(-(-len(self._places) // self._size)):
             size = min(self._size, len(self._places) - self._size * piece)
-            table = np.zeros((1 << size, self.width), np.uint64)
+            table = np.zeros((1 << size, self.width), np.uint8)
             values = np.arange(1 << size)
             for bit, node in enumerate(self.bound):
                 mask = wanted = 0
@@ -168,13 +178,13 @@ class Product:
                     if position // self._size == piece:
                         mask |= 1 << position % self._size
                         wanted |= truth << position % self._size
-                table[(values & mask) == wanted, bit // 64] |= np.uint64(1 << bit % 64)
+                table[(values & mask) == wanted, bit // BYTE] |= np.uint8(1 << bit % BYTE)
             tables.append(table)
         return tables
 
-    def _allowed(self) -> Iterator[tuple[slice, Words]]:
+    def _allowed(self) -> Iterator[tuple[slice, Bits]]:
         """Yields batches of states, and the nodes that each of these states fits."""
-        everything = bit_words((1 << len(self.bound)) - 1, self.width)
+        everything = bits_of((1 << len(self.bound)) - 1, self.width)
         for start in range(0, self.graph.states, BATCH):
             part = slice(start, min(self.graph.states, start + BATCH))
             labels = self._labels[part]
@@ -183,9 +193,9 @@ class Product:
                 allowed &= table[_piece(labels, self._size * piece, len(table))]
             yield part, allowed
 
-    def allowed(self) -> Words:
+    def allowed(self) -> Bits:
         """Returns the nodes that each state fits."""
-        allowed = self.graph.zeros(self.width)
+        allowed = self.graph.bits(self.width)
         for part, bits in self._allowed():
             allowed[part] = bits
         return allowed
@@ -194,8 +204,8 @@ class Product:
         """Returns the states with a pair that may matter, or None if nothing can violate the
         formula.
         """
-        behind, first = bit_words(self.behind, self.width), bit_words(self.first, self.width)
-        goal = bit_words(self.bits(n for group in self.groups for n in group), self.width)
+        behind, first = bits_of(self.behind, self.width), bits_of(self.first, self.width)
+        goal = bits_of(self.bits(n for group in self.groups for n in group), self.width)
         start = self.graph.starts[1] if len(self.graph.starts) > 1 else 0
         begins = ends = False
         self.graph.memory.afford(self.graph.states)
@@ -215,12 +225,12 @@ class Product:
         pairs on the way.
         """
         starts = self.graph.starts
-        opened, fresh = self.allowed(), self.graph.zeros(self.width)
+        opened, fresh = self.allowed(), self.graph.bits(self.width)
         reached = np.zeros(0, np.int64)
         level = 0
         while level + 1 < len(starts) or len(reached):
             enters = self.behind | (self.first if level == 0 else 0)
-            entering = bit_words(enters, self.width)
+            entering = bits_of(enters, self.width)
             begun = slice(0, 0)
             if level + 1 < len(starts):
                 begun = slice(starts[level], starts[level + 1])
@@ -233,13 +243,14 @@ class Product:
             opened[states] &= ~bits
             self._stay(states, bits, opened)
             yield Round(states, bits)
-            self.decision.edges += rows.make(states)
-            self.decision.advance(len(states))
+            before = rows.steps
             reached = rows.advance(states, self.onward(bits), opened, fresh)
+            self.decision.edges += rows.steps - before
+            self.decision.advance(len(states))
             level += 1
 
     def spread(
-        self, rows: Rows, start: tuple[int, int], opened: Words, fresh: Words
+        self, rows: Rows, start: tuple[int, int], opened: Bits, fresh: Bits
     ) -> Generator[Round]:
         """Yields the pairs reachable from one pair within ``opened``, by distance. At the end,
         restores ``opened`` and empties ``fresh``.
@@ -261,7 +272,7 @@ class Product:
             for earlier in rounds:
                 opened[earlier.states] |= earlier.bits
 
-    def _stay(self, states: Ids, bits: Words, opened: Words) -> None:
+    def _stay(self, states: Ids, bits: Bits, opened: Bits) -> None:
         """Adds the pairs that can be reached while the state stays the same."""
         while True:
             after = self.onward(bits) & opened[states]
@@ -272,42 +283,38 @@ class Product:
 
     # ------------------------------------------------------------ fair cycles
 
-    def has(self, words: Words, state: int, node: int) -> bool:
+    def has(self, bits: Bits, state: int, node: int) -> bool:
         """Returns whether a state has the bit of a node."""
         bit = self._bit[node]
-        return bool(words[state, bit // 64] >> np.uint64(bit % 64) & np.uint64(1))
+        return bool(bits[state, bit // BYTE] >> bit % BYTE & 1)
 
-    def marked(self, words: Words, states: Ids, nodes: Numbers) -> None:
+    def marked(self, bits: Bits, states: Ids, nodes: Numbers) -> None:
         """Sets the bits of some pairs."""
         for node in np.unique(nodes).tolist():
             bit = self._bit[node]
-            words[states[nodes == node], bit // 64] |= np.uint64(1 << bit % 64)
+            bits[states[nodes == node], bit // BYTE] |= np.uint8(1 << bit % BYTE)
 
     def fair(self, rows: Rows, rounds: Sequence[Round], units: Units) -> list[Fair]:
         """Returns the largest sets of pairs where a behaviour can continue forever, fairly and
         without postponing a promise.
         """
-        number = {node: index for index, group in enumerate(self.groups) for node in group}
-        width = max(1, -(-len(self.groups) // 64))
-        group_of = Tables([1 << number[n] if n in number else 0 for n in self.bound], width)
-        alive = self.graph.zeros(width)
+        reached = self.graph.bits(self.width)
         for earlier in rounds:
-            self._afford(len(earlier.states), ROUND_WORDS)
-            alive[earlier.states] |= group_of(earlier.bits)
-        self._trim(rows, alive)
+            self._afford(len(earlier.states), 2)
+            reached[earlier.states] |= earlier.bits
         fair: list[Fair] = []
-        reached: Words | None = None
-        for index, group in enumerate(self.groups):
-            mask = np.uint64(1 << index % 64)
-            self.graph.memory.afford(COLUMN_BYTES * self.graph.states)
-            states = self._settling(np.flatnonzero(alive[:, index // 64] & mask))
+        for group in self.groups:
+            self.graph.memory.afford((COLUMN_BYTES + self.width) * self.graph.states)
+            states = self._settling(np.flatnonzero(filled(reached & self.mask(group))))
+            if not len(states):
+                continue
+            states, components = self._cyclic(rows, states)
             if not len(states):
                 continue
             if len(group) == 1:
-                part = self._lone(rows, states, *group)
+                part = self._lone(rows, states, components, *group)
             else:
-                reached = self._reached(rounds) if reached is None else reached
-                part = self._part(rows, reached, states, group)
+                part = self._part(rows, reached, states, components[1], group)
             streett = Streett(
                 self.graph, self.automaton, rows, units, self.conditions, self.decision
             )
@@ -344,39 +351,28 @@ class Product:
                 return self._settling(states[~asks]) if asks.any() else states
         return states
 
-    def _reached(self, rounds: Sequence[Round]) -> Words:
-        """Returns all pairs of some rounds."""
-        reached = self.graph.zeros(self.width)
-        for earlier in rounds:
-            self._afford(len(earlier.states), 2)
-            reached[earlier.states] |= earlier.bits
-        return reached
-
-    def _trim(self, rows: Rows, alive: Words) -> None:
-        """Drops some of the pairs that reach no cycle. The pairs of a state without possible units
-        are kept, because a behaviour can stay in such a state.
+    def _cyclic(self, rows: Rows, states: Ids) -> tuple[Ids, Components]:
+        """Returns those of some states that lie on a cycle of these states, or where a behaviour
+        can stay forever because no unit is possible; and the components of these.
         """
-        self.graph.memory.afford(2 * self.graph.states)
-        some = filled(alive)
-        width = rows.possible.shape[1] + 2 * alive.shape[1]
-        self.graph.memory.afford((4 + width) * 8 * int(np.count_nonzero(some)))
-        states = np.flatnonzero(some)
-        resting = states[~filled(rows.possible[states])]
-        rests = alive[resting]
-        # Most steps lead to the next level, so the last states are trimmed first.
-        states = states[::-1]
-        while len(states):
-            changed = rows.trim(states, alive)
-            if changed * MIN_CHANGE < len(states):
-                break
-            states = states[filled(alive[states])]
-        alive[resting] |= rests
+        memory = self.graph.memory
+        self.decision.enter("components")
+        marks = rows.components(states)
+        memory.afford(CYCLIC_BYTES * len(states))
+        kept = np.zeros(len(states), np.bool_)
+        for start in range(0, len(states), BATCH):
+            part = slice(start, start + BATCH)
+            kept[part] = marks[states[part]] < SINGLE
+            kept[part] |= ~filled(rows.possible[states[part]])
+        highest = len(states)
+        states = states[kept]
+        return states, dense(marks[states], highest)
 
     def _afford(self, states: int, words: int) -> None:
         """Raises `Exhausted` unless there is enough memory for ``words`` words per state, and for
-        the same number per state and word of nodes.
+        the same number of bytes per state and byte of nodes.
         """
-        self.graph.memory.afford(8 * words * (1 + self.width) * states)
+        self.graph.memory.afford(words * (8 + self.width) * states)
 
     def _between(self, rows: Rows, states: Ids) -> Steps:
         """Returns the steps between some states. Ends of steps are positions in ``states``."""
@@ -386,23 +382,23 @@ class Product:
         places[states] = np.arange(len(states), dtype=np.int32)
         return Steps(*rows.inside(states, places, self.decision.advance))
 
-    def _lone(self, rows: Rows, states: Ids, node: int) -> Part:
+    def _lone(self, rows: Rows, states: Ids, components: Components, node: int) -> Part:
         """Returns the pairs of some states with ``node``, and the steps between these pairs. The
         node forms a group by itself, since it is its own successor.
         """
         self.graph.memory.afford((PLACE_BYTES + 1) * len(states))
         nodes, lingering = np.full(len(states), node, np.int32), np.ones(len(states), np.bool_)
-        return Part(states, nodes, lingering, self._between(rows, states))
+        return Part(states, nodes, lingering, self._between(rows, states), components)
 
-    def _part(self, rows: Rows, reached: Words, states: Ids, group: Sequence[int]) -> Part:
+    def _part(
+        self, rows: Rows, reached: Bits, states: Ids, of_state: Numbers, group: Sequence[int]
+    ) -> Part:
         """Returns the pairs of some states with the nodes of a group, and the steps between these
-        pairs.
+        pairs. ``of_state`` is the component of each state.
         """
         memory, steps = self.graph.memory, self._between(rows, states)
         leaving, reaching, labels = steps.sources, steps.targets, steps.labels
-        self.decision.enter("components")
         # A cycle of pairs projects to a cycle of states, so only steps within components are kept.
-        _, of_state = components(memory, len(states), leaving, reaching)
         memory.afford(COLLECT_BYTES * len(leaving))
         kept = of_state[leaving] == of_state[reaching]
         leaving, reaching, labels = leaving[kept], reaching[kept], labels[kept]
@@ -412,7 +408,7 @@ class Product:
         memory.afford((PLACE_BYTES + 1) * len(states) * len(group))
         for node in group:
             bit = self._bit[node]
-            has = (reached[states, bit // 64] & np.uint64(1 << bit % 64)) != 0
+            has = (reached[states, bit // BYTE] & np.uint8(1 << bit % BYTE)) != 0
             mine = np.flatnonzero(has)
             vertex[node] = np.full(len(states), -1, np.int32)
             vertex[node][mine] = np.arange(count, count + len(mine), dtype=np.int32)
@@ -447,24 +443,20 @@ class Product:
         return Part(states[np.concatenate(owners)], nodes, lingers[nodes], every)
 
 
-def column(labels: Words, states: Ids, position: int) -> Flags:
+def column(labels: Bits, states: Ids, position: int) -> Flags:
     """Returns one bit of the labels of some states, such as the values of a predicate."""
-    bits = labels[states, position // 64] >> np.uint64(position % 64)
-    truth: Flags = (bits & np.uint64(1)) != 0
+    truth: Flags = (labels[states, position // BYTE] & np.uint8(1 << position % BYTE)) != 0
     return truth
 
 
-def bit_words(bits: int, width: int) -> Words:
-    mask = (1 << 64) - 1
-    return np.array([bits >> 64 * part & mask for part in range(width)], np.uint64)
-
-
-def _piece(bits: Words, first: int, size: int) -> Ids:
-    """Returns the values of the bits, starting with bit ``first``, as indexes of a table of
-    ``size`` rows.
+def _piece(bits: Bits, first: int, size: int) -> Ids:
+    """Returns the values of the bits, starting with bit ``first`` of a byte, as indexes of a table
+    of ``size`` rows.
     """
-    column = bits[:, first // 64] >> np.uint64(first % 64)
-    return (column & np.uint64(size - 1)).astype(np.intp)
+    value = bits[:, first // BYTE].astype(np.intp)
+    if size > 1 << BYTE:
+        value |= bits[:, first // BYTE + 1].astype(np.intp) << BYTE
+    return value & (size - 1)
 
 
 def _groups(automaton: Automaton) -> Iterator[tuple[int, ...]]:

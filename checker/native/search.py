@@ -25,6 +25,7 @@ from fencepost.checker.native.codegen.packed import salted
 from fencepost.checker.native.kernels import (
     behaviours,
     calls,
+    components,
     compressed,
     rows,
     search_kernels,
@@ -461,6 +462,7 @@ def translated(
         count = generated.step_predicates
         behaviours.define(unit, layout.words, generated.ghosts, bool(count))
         rows.define(unit, count > rows.LABEL_BITS)
+        components.define(unit)
     if profile:
         search_kernels.define_apart(unit, layout.words, len(model.actions))
     sizes = Sizes(

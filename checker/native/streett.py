@@ -9,17 +9,29 @@ without the pairs that require the condition.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from fencepost.checker.native.components import components
-from fencepost.checker.native.graph import Ids, Labels, Numbers, Rows, StateGraph, Units, Words
+from fencepost.checker.native.graph import (
+    BYTE,
+    Bits,
+    Ids,
+    Labels,
+    Numbers,
+    Rows,
+    StateGraph,
+    Units,
+)
 from fencepost.checker.search.deciding import Decision
 from fencepost.checker.temporal.automaton import Automaton
 from fencepost.spec.records import dataclass
 
 Flags = npt.NDArray[np.bool_]
+Components: TypeAlias = tuple[int, Numbers]
+"""The number of components of some vertices, and the component of each vertex, from 0 on."""
 
 
 COMPARE_BYTES, INSIDE_BYTES, UNIT_BYTES, ONLY_BYTES = 9, 15, 62, 23
@@ -72,13 +84,14 @@ class Steps:
 @dataclass(frozen=True, slots=True)
 class Part:
     """Some pairs, and the steps between them. ``lingers`` tells for each pair whether a behaviour
-    may stay there.
+    may stay there. ``components`` is None unless they are known.
     """
 
     states: Ids
     nodes: Numbers
     lingers: Flags
     steps: Steps
+    components: Components | None = None
 
     def only(self, kept: Flags) -> Part:
         """Returns the part restricted to the pairs that are kept."""
@@ -109,7 +122,7 @@ class Streett:
         self._automaton = automaton
         self._possible = rows.possible
         self._served = units.served
-        self._strong, self._weak = units.bits(True), units.bits(False)
+        self._strong, self._weak = units.of_strength(True), units.of_strength(False)
 
     def fair(self, part: Part) -> Iterator[Fair]:
         """Yields sets of pairs where a behaviour can continue forever, fairly."""
@@ -122,7 +135,9 @@ class Streett:
             if not len(part.states):
                 continue
             size, steps = len(part.states), part.steps
-            count, of_pair = components(memory, size, steps.sources, steps.targets)
+            count, of_pair = part.components or components(
+                self._graph.explorer, memory, size, steps.sources, steps.targets
+            )
             self._decision.components += count
             memory.afford(COMPARE_BYTES * len(steps.sources))
             inside = of_pair[steps.sources] == of_pair[steps.targets]
@@ -186,19 +201,19 @@ class Streett:
                 good &= keeps
         return good
 
-    def _taken(self, component: Numbers, sources: Ids, labels: Labels, count: int) -> Words:
+    def _taken(self, component: Numbers, sources: Ids, labels: Labels, count: int) -> Bits:
         """Returns, for each component, the bits of the units that a step within the component
         serves.
         """
         memory, width = self._graph.memory, self._possible.shape[1]
         counts = labels > 0
-        memory.afford(UNIT_BYTES * int(np.count_nonzero(counts)) + 8 * count * width)
-        bits_of = np.zeros(count * width, np.uint64)
+        memory.afford(UNIT_BYTES * int(np.count_nonzero(counts)) + count * width)
+        bits_of = np.zeros(count * width, np.uint8)
         first = component[counts].astype(np.int64) * width
         if self._served is None:
             unit = labels[counts].astype(np.int64) - 1
-            bit = np.uint64(1) << (unit % 64).astype(np.uint64)
-            np.bitwise_or.at(bits_of, first + unit // 64, bit)
+            bit = np.uint8(1) << (unit % BYTE).astype(np.uint8)
+            np.bitwise_or.at(bits_of, first + unit // BYTE, bit)
             return bits_of.reshape(count, width)
         labels, sources = labels[counts], sources[counts]
         for part in range(width):
@@ -207,25 +222,25 @@ class Streett:
         return bits_of.reshape(count, width)
 
 
-def _gathered(component: Numbers, possible: Words, count: int) -> tuple[Words, Words]:
+def _gathered(component: Numbers, possible: Bits, count: int) -> tuple[Bits, Bits]:
     """Returns, for each component, the bits that all of its pairs have, and the bits that at least
     one of its pairs has.
     """
     width = possible.shape[1]
-    always, ever = np.zeros((count, width), np.uint64), np.zeros((count, width), np.uint64)
+    always, ever = np.zeros((count, width), np.uint8), np.zeros((count, width), np.uint8)
     single = count == len(component)
     if single:
         always[component] = ever[component] = possible
     for part in range(0 if single else width):
         column = np.ascontiguousarray(possible[:, part])
-        every, some = np.full(count, ~np.uint64(0)), np.zeros(count, np.uint64)
+        every, some = np.full(count, ~np.uint8(0)), np.zeros(count, np.uint8)
         np.bitwise_and.at(every, component, column)
         np.bitwise_or.at(some, component, column)
         always[:, part], ever[:, part] = every, some
     return always, ever
 
 
-def filled(bits: Words) -> Flags:
+def filled(bits: Bits) -> Flags:
     """Returns whether each row has at least one bit."""
     nonzero: Flags = bits[:, 0] != 0
     for part in range(1, bits.shape[1]):

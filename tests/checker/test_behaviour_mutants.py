@@ -152,11 +152,13 @@ SYMBOLIC = [
 
 MACHINE = [
     # Weak fairness instead of strong, and strong instead of weak.
-    Mutant("streett", "units.bits(True), units.bits(False)",
-           "units.bits(True) & units.bits(False), units.bits(True) | units.bits(False)",
+    Mutant("streett", "units.of_strength(True), units.of_strength(False)",
+           "units.of_strength(True) & units.of_strength(False), "
+           "units.of_strength(True) | units.of_strength(False)",
            "strong is"),
-    Mutant("streett", "units.bits(True), units.bits(False)",
-           "units.bits(True) | units.bits(False), units.bits(True) & units.bits(False)",
+    Mutant("streett", "units.of_strength(True), units.of_strength(False)",
+           "units.of_strength(True) | units.of_strength(False), "
+           "units.of_strength(True) & units.of_strength(False)",
            "weak is not enough"),
     # The recursion.
     Mutant("streett", "if again.any():", "if False:", "a component that is taken apart"),
@@ -201,8 +203,8 @@ MACHINE = [
     Mutant("lassos", "if not owed.promises <= nodes[node].puts_off", "if False", "two promises"),
     Mutant("lassos", "        if owed.weak:", "        if False:",
            "where a unit is not possible is nearer than its step"),
-    Mutant("lassos", "self._of.units.words(owed.weak | owed.strong)",
-           "self._of.units.words(owed.weak)", "a detour for a strong unit"),
+    Mutant("lassos", "self._of.units.bits(owed.weak | owed.strong)",
+           "self._of.units.bits(owed.weak)", "a detour for a strong unit"),
     Mutant("lassos", "labels[(targets == after[0]) & (labels > 0)]", "labels[labels > 0]",
            "two units that leave one state"),
     Mutant("lassos", "there is None or self._key(step[1]) < self._key(there)", "True",
@@ -351,8 +353,8 @@ def test_machine_code_that_compares_ghosts_is_caught(
     text, expected = EXAMPLES[name]
     right = kernels.define
 
-    def mistaken(unit: Unit, words: int, ghosts: bool) -> None:
-        right(unit, words, not ghosts)
+    def mistaken(unit: Unit, words: int, ghosts: bool, labelled: bool) -> None:
+        right(unit, words, not ghosts, labelled)
 
     monkeypatch.setattr(kernels, "define", mistaken)
     assert shown(text, "local") != expected

@@ -66,11 +66,13 @@ class Word(IntEnum):
     COLLECTS = auto()  # Not 0: `emit` records edges instead of storing states; see `COLLECT_FAIR`.
     OF_ACTION = auto()  # The index of the step's label among the labels of its action.
     LABELS = auto()  # Two words per action: its first label (0: none), and 1 if it has several.
-    SERVED = auto()  # Words: per label, the bits of the units that it serves, or null (one each).
-    SERVED_WIDTH = auto()  # The number of these words per label.
-    POSSIBLE = auto()  # One bit per unit: whether a step from CURRENT counts for it.
+    SERVED = auto()  # Bytes: per label, the bits of the units that it serves, or null (one each).
+    SERVED_WIDTH = auto()  # The number of these bytes per label.
+    POSSIBLE = auto()  # Bytes: one bit per unit, whether a step from CURRENT counts for it.
     PEERS = auto()  # Per owner, the address of its table descriptors.
-    NUMBERS = auto()  # Per table of each owner, the address of its array of state numbers.
+    NUMBERS = auto()  # Per table of each owner, the address of its array of entries; see `Seek`.
+    BY_TAG = auto()  # 1 if the tag of a state tells its entry from all others, see `Seek`.
+    MISSED = auto()  # The number of states that were looked up by their tags, and not found.
     PENDING = auto()  # The states to be looked up together, see `Seek`.
     PENDING_COUNT = auto()  # The number of steps in PENDING that have not been recorded yet.
     SOURCE = auto()  # The number of the state being expanded.
@@ -82,10 +84,9 @@ class Word(IntEnum):
     EDGE_MASK = auto()
     TARGET_MASK = auto()  # The bits of an edge that hold the number of the target.
     UNIT_SHIFT = auto()  # The number of bits in TARGET_MASK; the label is stored above them.
-    ROWS = auto()  # Per state, where its edges start: the worker, and the offset in its EDGES.
+    ROWS = auto()  # Per state, where its edges are, see `Edges`.
     ROW_TAG = auto()  # The bits in ROWS that identify the worker recording the edges.
     ROW_BASES = auto()  # The EDGES of all workers.
-    ROW_COUNTS = auto()  # Per state, the number of recorded edges.
     WALK = auto()  # The data of a random walk, see `Walk`.
     FOLLOW = auto()  # The data of following, see `Follow`.
     BLOCKS = auto()  # Two words per owner: the address of its next successor, and the end.
@@ -96,26 +97,51 @@ COLLECT_FAIR, COLLECT_ALL = 1, 2
 do.
 """
 ROW_SHIFT = 48
-"""The start of a row is stored as a word: the offset is in this many low bits, and the worker is
-above them.
+"""The start of the edges of a state is stored as a word: the offset in the EDGES of a worker is in
+this many low bits, and the worker is above them.
 """
+
+
+class Edges(IntEnum):
+    """The half words that describe the edges of a state. The start has two of them. MARK is for the
+    kernels that use the graph. All are in one cache line.
+    """
+
+    START = 0
+    COUNT = 2
+    MARK = 3
+
+
+EDGES_BYTES = 4 * (Edges.MARK + 1)
 
 
 class Seek(IntEnum):
     """The words that describe a state to look up.
 
-    These are the address and the capacity of its table, its home slot, and the numbers of the
-    table's slots. SOURCE and LABEL are used if an edge leads to the state. The state itself begins
-    at `STATE`.
+    An array of entries belongs to each table of the visited set. The entry of a state has the slot
+    of the state; its low half is the number of the state plus one, or 0 if the number is not
+    wanted, and its high half is a *tag*, part of a hash, which is never 0.
+
+    The words are the table of the state, its capacity, its entries, the home slot of the state, and
+    the tag. TABLE is null if the state is looked up by its tag. SOURCE and LABEL are used if an
+    edge leads to the state. The state itself begins at `STATE`.
     """
 
     TABLE = 0
     CAPACITY = 1
     HOME = 2
     NUMBERS = 3
-    SOURCE = 4
-    LABEL = 5
-    STATE = 6
+    TAG = 4
+    SOURCE = 5
+    LABEL = 6
+    STATE = 7
+
+
+TAG_FACTOR = 0x9E3779B97F4A7C15
+"""Tags are the high half of the product of a hash and this odd number, 2^64 divided by the golden
+ratio. Unlike single bits of the hash, they do not depend on the slot.
+"""
+TAG_SHIFT = 32
 
 
 class Walk(IntEnum):

@@ -398,6 +398,20 @@ class Emitter:
     def store(self, value: LLVM, pointer: LLVM) -> None:
         self.builder.store(value, pointer)
 
+    def shared_byte(self, pointer: LLVM) -> LLVM:
+        """Loads a byte that another thread may write at any time."""
+        return self.builder.put(
+            I8, f"load atomic i8, ptr {pointer.get_reference()} monotonic, align 1"
+        )
+
+    def exchanged(self, operation: str, pointer: LLVM, value: LLVM, kind: LLVM) -> LLVM:
+        """Applies an operation of LLVM, such as ``and``, to the number at ``pointer`` in one atomic
+        step. Returns the previous number as a word.
+        """
+        operand = self.builder.trunc(value, kind).get_reference()
+        text = f"atomicrmw {operation} ptr {pointer.get_reference()}, {kind} {operand} monotonic"
+        return self.widened(self.builder.put(kind, text))
+
     def load_unaligned(self, pointer: LLVM) -> LLVM:
         """Loads a word that is aligned to half a word."""
         return self.builder.load(pointer, align=4, typ=I64)
@@ -657,6 +671,10 @@ class Emitter:
     def narrowed(self, value: LLVM, kind: LLVM) -> LLVM:
         """Returns the low bits of a word as a number of type ``kind``."""
         return self.builder.trunc(value, kind)
+
+    def widened(self, value: LLVM) -> LLVM:
+        """Returns a shorter number as a word, filled with zeros."""
+        return self.builder.zext(value, I64)
 
     def is_natural(self, half: LLVM) -> LLVM:
         """Tests whether a 32-bit number, interpreted as signed, is not negative."""

@@ -11,11 +11,15 @@ from __future__ import annotations
 from fencepost.checker.native.codegen.context_words import (
     COLLECT_FAIR,
     TABLE_WORDS,
+    TAG_FACTOR,
+    TAG_SHIFT,
+    Edges,
     Seek,
     Table,
     Word,
 )
 from fencepost.checker.native.codegen.emitter import (
+    I8,
     I64,
     LLVM,
     NULL,
@@ -38,7 +42,9 @@ from fencepost.checker.native.codegen.packed import (
     table_of,
     watched,
 )
+from fencepost.checker.native.kernels.rows import edges_of, number_at, set_number
 
+NUMBER_MASK = (1 << TAG_SHIFT) - 1
 BATCH = 32
 """The number of states that are looked up together."""
 
@@ -60,10 +66,11 @@ def define(unit: Unit, words: int, ghosts: bool, labelled: bool = False) -> None
     step counts. With ``labelled``, the label of a step is the result of ``label_step``.
     """
     _seek(Emitter(unit, unit.function("seek", VOID, [PTR, PTR, PTR], aliasing=True)), words)
-    _probe(Emitter(unit, unit.function("probe_number", PTR, [PTR], aliasing=True)), words)
+    _probe(Emitter(unit, unit.function("probe", PTR, [PTR], aliasing=True)), words)
     _note_steps(Emitter(unit, unit.function("note_steps", VOID, [PTR], aliasing=True)), words)
     _emit_edge(Emitter(unit, named(unit, "emit_edge")), words, ghosts, labelled)
-    _number(exported(unit, "number", [PTR, PTR, I64, PTR]), words)
+    _number(exported(unit, "number", [PTR, PTR, I64, I64, PTR]), words)
+    _ambiguous(exported(unit, "ambiguous", [PTR, I64]))
     _find(exported(unit, "find", [PTR, PTR, I64, PTR]), words)
     _label(exported(unit, "label", [PTR, PTR, I64, PTR, I64]), words)
     _edges(exported(unit, "edges", [PTR, PTR, I64, PTR, PTR, I64]), words)
@@ -97,9 +104,7 @@ def _entry(e: Emitter, ctx: LLVM, number: LLVM, words: int) -> LLVM:
 
 
 def _seek(e: Emitter, words: int) -> None:
-    """seek(ctx, state, entry): prefetches the memory that `probe_number` will read to find the
-    number of ``state``.
-    """
+    """seek(ctx, state, entry): prefetches the memory that `probe` will read to find ``state``."""
     ctx, state, entry = e.arguments
     hash_ = hashed(e, words, state)
     owner = owner_of(e, hash_, e.get(ctx, Word.OWNERS))
@@ -108,49 +113,68 @@ def _seek(e: Emitter, words: int) -> None:
     table = e.index(e.pointer(e.pointer(ctx, Word.PEERS), owner), e.mul(number, word(TABLE_WORDS)))
     capacity, start = e.get(table, Table.CAPACITY), e.pointer(table, Table.ADDRESS)
     home = home_of(e, hash_, capacity)
-    slot = e.index(start, e.mul(home, word(words)))
-    prefetch(e, slot)
-    if words > 1:
-        prefetch(e, e.index(slot, words - 1))
     numbers = e.pointer(e.pointer(ctx, Word.NUMBERS), e.add(e.mul(owner, tables), number))
-    e.store(start, e.index(entry, Seek.TABLE))
+    prefetch(e, e.index(numbers, home))
+    by_tag = e.as_flag(e.get(ctx, Word.BY_TAG))
+    e.store(e.select(by_tag, NULL, start), e.index(entry, Seek.TABLE))
+    with when(e, e.invert(by_tag)):
+        slot = e.index(start, e.mul(home, word(words)))
+        prefetch(e, slot)
+        if words > 1:
+            prefetch(e, e.index(slot, words - 1))
+        copy(e, words, e.index(entry, Seek.STATE), state)
     e.put(entry, Seek.CAPACITY, capacity)
     e.put(entry, Seek.HOME, home)
     e.store(numbers, e.index(entry, Seek.NUMBERS))
-    copy(e, words, e.index(entry, Seek.STATE), state)
+    tag = e.shr(e.mul(hash_, word(TAG_FACTOR)), TAG_SHIFT)
+    e.put(entry, Seek.TAG, e.either(tag, word(1)))
     e.ret()
 
 
 def _probe(e: Emitter, words: int) -> None:
-    """probe_number(entry): returns the address of the number of the state in ``entry``, or null if
-    the state was not visited.
+    """probe(entry): returns the address of the entry of the state that ``entry`` describes, or null
+    if there is none.
     """
     (entry,) = e.arguments
     state = e.index(entry, Seek.STATE)
     capacity, start = e.get(entry, Seek.CAPACITY), e.pointer(entry, Seek.TABLE)
+    numbers, tag = e.pointer(entry, Seek.NUMBERS), e.get(entry, Seek.TAG)
     slot = e.cell()
     e.store(e.get(entry, Seek.HOME), slot)
-    probe, onward, missing, hit = (e.block(name) for name in ("probe", "on", "none", "found"))
-    e.goto(probe)
-    e.at(probe)
+    tags, other_tag, states, other_state, missing, hit = (
+        e.block(name) for name in ("tags", "tag", "states", "state", "none", "hit")
+    )
+
+    def onward(filled: LLVM, again: LLVM) -> None:
+        follower = e.add(e.load(slot), word(1))
+        e.store(e.select(e.eq(follower, capacity), word(0), follower), slot)
+        e.branch(e.eq(filled, word(0)), missing, again)
+
+    e.branch(e.eq(start, NULL), tags, states)
+    e.at(tags)
+    value = e.get(numbers, e.load(slot))
+    e.branch(e.eq(e.shr(value, TAG_SHIFT), tag), hit, other_tag)
+    e.at(other_tag)
+    onward(value, tags)
+    e.at(states)
     here = e.index(start, e.mul(e.load(slot), word(words)))
-    e.branch(same(e, words, here, state), hit, onward)
-    e.at(onward)
-    follower = e.add(e.load(slot), word(1))
-    e.store(e.select(e.eq(follower, capacity), word(0), follower), slot)
-    e.branch(e.eq(e.load(here), word(0)), missing, probe)
+    e.branch(same(e, words, here, state), hit, other_state)
+    e.at(other_state)
+    onward(e.load(here), states)
     e.at(missing)
     e.ret(NULL)
     e.at(hit)
-    there = e.index(e.pointer(entry, Seek.NUMBERS), e.load(slot))
-    prefetch(e, there)
-    e.ret(there)
+    e.ret(e.index(numbers, e.load(slot)))
 
 
 def _number(e: Emitter, words: int) -> None:
-    """number(ctx, states, count, numbers): stores the given number plus one for each state."""
-    ctx, states, count, numbers = e.arguments
+    """number(ctx, states, count, first, wanted): makes the entries of some states, whose numbers
+    start at ``first``. ``wanted`` has a byte for the number of every state, or is null if all are
+    wanted.
+    """
+    ctx, states, count, first, wanted = e.arguments
     done, head, body, end = e.cell(), e.block("head"), e.block("batch"), e.block("behind")
+    value = e.cell()
     e.store(word(0), done)
     e.goto(head)
     e.at(head)
@@ -158,33 +182,68 @@ def _number(e: Emitter, words: int) -> None:
     e.branch(e.as_flag(rest), body, end)
     e.at(body)
     batch = e.select(e.ult(rest, word(BATCH)), rest, word(BATCH))
-    start = e.index(states, e.mul(e.load(done), word(words)))
     with each(e, batch) as number:
-        state = e.index(start, e.mul(number, word(words)))
+        state = e.index(states, e.mul(e.add(e.load(done), number), word(words)))
         call(e, "seek", ctx, state, _entry(e, ctx, number, words))
     with each(e, batch) as number:
-        slot = call(e, "probe_number", _entry(e, ctx, number, words))
+        entry = _entry(e, ctx, number, words)
+        slot = call(e, "probe", entry)
         with when(e, e.ne(slot, NULL)):
-            state_number = e.get(numbers, e.add(e.load(done), number))
-            e.store(e.add(state_number, word(1)), slot)
+            own = e.add(first, e.add(e.load(done), number))
+            e.store(e.add(own, word(1)), value)
+            with when(e, e.ne(wanted, NULL)):
+                flag = e.byte_as_word(e.load(e.index(wanted, own, I8), I8))
+                e.store(e.select(e.as_flag(flag), e.load(value), word(0)), value)
+            e.store(e.either(e.load(value), e.shl(e.get(entry, Seek.TAG), TAG_SHIFT)), slot)
     e.store(e.add(e.load(done), batch), done)
     e.goto(head)
     e.at(end)
     e.ret()
 
 
+def _ambiguous(e: Emitter) -> None:
+    """ambiguous(ctx, owner): sets DONE to 1 if two entries of the owner that a search might meet
+    together have the same tag, and to 0 otherwise.
+    """
+    ctx, owner = e.arguments
+    tables, descriptors = e.get(ctx, Word.TABLE_COUNT), e.pointer(e.pointer(ctx, Word.PEERS), owner)
+    other, equal = e.cell(), e.block("equal")
+    with each(e, tables) as table:
+        number = e.add(e.mul(owner, tables), table)
+        entries = e.pointer(e.pointer(ctx, Word.NUMBERS), number)
+        capacity = e.get(e.index(descriptors, e.mul(table, word(TABLE_WORDS))), Table.CAPACITY)
+        with each(e, capacity) as slot:
+            own, head, body, end = e.get(entries, slot), *map(e.block, ("head", "body", "end"))
+            e.store(slot, other)
+            e.branch(e.as_flag(own), head, end)
+            e.at(head)
+            follower = e.add(e.load(other), word(1))
+            now = e.select(e.eq(follower, capacity), word(0), follower)
+            e.store(now, other)
+            value = e.get(entries, now)
+            e.branch(e.either(e.eq(value, word(0)), e.eq(now, slot)), end, body)
+            e.at(body)
+            e.branch(e.eq(e.shr(value, TAG_SHIFT), e.shr(own, TAG_SHIFT)), equal, head)
+            e.at(end)
+    e.put(ctx, Word.DONE, word(0))
+    e.ret()
+    e.at(equal)
+    e.put(ctx, Word.DONE, word(1))
+    e.ret()
+
+
 def _find(e: Emitter, words: int) -> None:
-    """find(ctx, states, count, numbers): writes the stored number of each state to ``numbers``, or
-    0 if the state has none.
+    """find(ctx, states, count, numbers): writes the number of each state plus one to ``numbers``,
+    or 0 if the state has none.
     """
     ctx, states, count, numbers = e.arguments
     with each(e, count) as number:
         entry = _entry(e, ctx, word(0), words)
         call(e, "seek", ctx, e.index(states, e.mul(number, word(words))), entry)
-        slot = call(e, "probe_number", entry)
+        slot = call(e, "probe", entry)
         e.put(numbers, number, word(0))
         with when(e, e.ne(slot, NULL)):
-            e.put(numbers, number, e.load(slot))
+            e.put(numbers, number, e.both(e.load(slot), word(NUMBER_MASK)))
     e.ret()
 
 
@@ -210,10 +269,10 @@ def _label(e: Emitter, words: int) -> None:
 
 
 def _edges(e: Emitter, words: int) -> None:
-    """edges(ctx, states, count, numbers, possible, width): records the steps from the given states,
-    whose numbers are in ``numbers``.
+    """edges(ctx, states, count, numbers, possible, width): records the steps from the states with
+    the given ``numbers``. ``states`` is the address that state 0 would have.
 
-    ``possible`` has ``width`` words for each state number, with one bit per unit. DONE is the
+    ``possible`` has ``width`` bytes for each state number, with one bit per unit. DONE is the
     number of states processed.
     """
     ctx, states, count, numbers, possible, width = e.arguments
@@ -221,11 +280,11 @@ def _edges(e: Emitter, words: int) -> None:
     with each(e, count) as index:
         with when(e, e.as_flag(watched(e, e.index(ctx, Word.STOP))), rare=True):
             e.ret()
-        state = e.index(states, e.mul(index, word(words)))
         number = e.get(numbers, index)
+        state = e.index(states, e.mul(number, word(words)))
         e.store(state, e.index(ctx, Word.CURRENT))
         e.put(ctx, Word.SOURCE, number)
-        e.store(e.index(possible, e.mul(number, width)), e.index(ctx, Word.POSSIBLE))
+        e.store(e.index(possible, e.mul(number, width), I8), e.index(ctx, Word.POSSIBLE))
         call(e, "step_state", ctx, state)
         count_up(e, ctx, Word.DONE)
     call(e, "note_steps", ctx)
@@ -274,16 +333,20 @@ def _count(e: Emitter, ctx: LLVM, label: LLVM) -> None:
     e.branch(e.eq(served, NULL), own, every)
     e.at(own)
     bit = e.sub(label, word(1))
-    there = e.index(possible, e.shr(bit, 6))
-    e.store(e.either(e.load(there), e.shl(word(1), e.both(bit, word(63)))), there)
+    _add_bits(e, possible, e.shr(bit, 3), e.low_byte(e.shl(word(1), e.both(bit, word(7)))))
     e.goto(after)
     e.at(every)
     width = e.get(ctx, Word.SERVED_WIDTH)
-    units = e.index(served, e.mul(label, width))
+    units = e.index(served, e.mul(label, width), I8)
     with each(e, width) as part:
-        e.put(possible, part, e.either(e.get(possible, part), e.get(units, part)))
+        _add_bits(e, possible, part, e.load(e.index(units, part, I8), I8))
     e.goto(after)
     e.at(after)
+
+
+def _add_bits(e: Emitter, bytes_: LLVM, position: LLVM, bits: LLVM) -> None:
+    there = e.index(bytes_, position, I8)
+    e.store(e.either(e.load(there, I8), bits), there)
 
 
 def _note_steps(e: Emitter, words: int) -> None:
@@ -301,28 +364,25 @@ def _note_steps(e: Emitter, words: int) -> None:
         call_pointer(e, e.pointer(ctx, Word.EDGES_FULL), word(0))
         with when(e, short()):
             e.ret()
-    with each(e, count) as number:
-        entry = _entry(e, ctx, number, words)
-        e.store(call(e, "probe_number", entry), e.index(entry, Seek.NUMBERS))
     size, shift = e.get(ctx, Word.EDGE_BYTES), e.get(ctx, Word.UNIT_SHIFT)
-    rows, counts = e.pointer(ctx, Word.ROWS), e.pointer(ctx, Word.ROW_COUNTS)
     with each(e, count) as number:
         entry, skip = _entry(e, ctx, number, words), e.block("unwanted")
-        slot = e.pointer(entry, Seek.NUMBERS)
+        slot = call(e, "probe", entry)
         with when(e, e.eq(slot, NULL)):
+            count_up(e, ctx, Word.MISSED)
             e.goto(skip)
-        target_number = e.load(slot)
+        target_number = e.both(e.load(slot), word(NUMBER_MASK))
         with when(e, e.as_flag(target_number)):
             target = e.sub(target_number, word(1))
-            source, edge = e.get(entry, Seek.SOURCE), e.pointer(ctx, Word.EDGE)
-            length = e.index(counts, source)
-            with when(e, e.eq(e.load(length), word(0))):
+            edges, edge = edges_of(e, e.get(entry, Seek.SOURCE)), e.pointer(ctx, Word.EDGE)
+            length = number_at(e, edges, word(Edges.COUNT))
+            with when(e, e.eq(length, word(0))):
                 offset = e.sub(address(e, edge), e.get(ctx, Word.EDGES))
-                e.put(rows, source, e.either(offset, e.get(ctx, Word.ROW_TAG)))
+                e.put(edges, Edges.START, e.either(offset, e.get(ctx, Word.ROW_TAG)))
             label = e.get(entry, Seek.LABEL)
             e.store_unaligned(e.either(target, e.shl(label, shift)), edge)
             e.put(ctx, Word.EDGE, e.add(address(e, edge), size))
-            e.store(e.add(e.load(length), word(1)), length)
+            set_number(e, edges, word(Edges.COUNT), e.add(length, word(1)))
         e.goto(skip)
         e.at(skip)
     e.ret()

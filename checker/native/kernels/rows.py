@@ -1,4 +1,4 @@
-"""Kernels that follow the steps of the state graph: `advance`, `trim` and `inside`.
+"""Kernels that follow the steps of the state graph: `advance` and `inside`.
 
 Each state has a row that contains its steps, in the format written by `behaviours`.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Generator
 from contextlib import contextmanager
 
-from fencepost.checker.native.codegen.context_words import ROW_SHIFT, Word
+from fencepost.checker.native.codegen.context_words import EDGES_BYTES, ROW_SHIFT, Edges, Word
 from fencepost.checker.native.codegen.emitter import (
     I8,
     I16,
@@ -29,87 +29,93 @@ LABEL_BITS = 16
 def define(unit: Unit, wide: bool = False) -> None:
     """Adds the kernels to ``unit``. If labels are ``wide``, they have twice the bits."""
     _advance(exported(unit, "advance", [PTR, PTR, I64, PTR, PTR, PTR, PTR, I64]))
-    _trim(exported(unit, "trim", [PTR, PTR, I64, PTR, I64]))
     _inside(exported(unit, "inside", [PTR, PTR, I64, PTR, PTR, PTR, PTR]), I32 if wide else I16)
 
 
-@contextmanager
-def _row(e: Emitter, state: LLVM) -> Generator[LLVM]:
-    """Emits a loop over the steps from ``state`` and yields the word of each step."""
-    ctx = e.arguments[0]
-    at = e.get(e.pointer(ctx, Word.ROWS), state)
+def edges_of(e: Emitter, state: LLVM) -> LLVM:
+    """Returns the address of the description of the edges of ``state``, see `Edges`."""
+    rows = e.pointer(e.arguments[0], Word.ROWS)
+    return e.index(rows, e.mul(state, word(EDGES_BYTES)), I8)
+
+
+def row(e: Emitter, edges: LLVM) -> tuple[LLVM, LLVM]:
+    """Returns the address and the number of the steps that ``edges`` describes."""
+    at = e.get(edges, Edges.START)
     start = e.index(
-        e.pointer(e.pointer(ctx, Word.ROW_BASES), e.shr(at, ROW_SHIFT)),
+        e.pointer(e.pointer(e.arguments[0], Word.ROW_BASES), e.shr(at, ROW_SHIFT)),
         e.both(at, word((1 << ROW_SHIFT) - 1)),
         I8,
     )
-    size, mask = e.get(ctx, Word.EDGE_BYTES), e.get(ctx, Word.EDGE_MASK)
-    with each(e, e.get(e.pointer(ctx, Word.ROW_COUNTS), state)) as number:
-        yield e.both(e.load_unaligned(e.index(start, e.mul(number, size), I8)), mask)
+    return start, number_at(e, edges, word(Edges.COUNT))
+
+
+def _step(e: Emitter, start: LLVM, number: LLVM) -> LLVM:
+    """Returns a step of a row as a word."""
+    ctx = e.arguments[0]
+    at = e.index(start, e.mul(number, e.get(ctx, Word.EDGE_BYTES)), I8)
+    return e.both(e.load_unaligned(at), e.get(ctx, Word.EDGE_MASK))
 
 
 def _target(e: Emitter, step: LLVM) -> LLVM:
     return e.both(step, e.get(e.arguments[0], Word.TARGET_MASK))
 
 
+def target_of(e: Emitter, start: LLVM, number: LLVM) -> LLVM:
+    """Returns the number of the target of a step of a row."""
+    return _target(e, _step(e, start, number))
+
+
+@contextmanager
+def _row(e: Emitter, state: LLVM) -> Generator[LLVM]:
+    """Emits a loop over the steps from ``state`` and yields the word of each step."""
+    start, length = row(e, edges_of(e, state))
+    with each(e, length) as number:
+        yield _step(e, start, number)
+
+
+def number_at(e: Emitter, numbers: LLVM, position: LLVM) -> LLVM:
+    """Returns an entry of an array of 32-bit numbers as a word."""
+    return e.widened(e.load(e.index(numbers, position, I32), I32))
+
+
+def set_number(e: Emitter, numbers: LLVM, position: LLVM, value: LLVM) -> None:
+    """Sets an entry of an array of 32-bit numbers."""
+    e.store(e.narrowed(value, I32), e.index(numbers, position, I32))
+
+
 def _advance(e: Emitter) -> None:
     """advance(ctx, states, count, bits, opened, fresh, reached, width): propagates bits along the
-    steps from the given states.
+    steps from the given states. Several workers may do so at the same time.
 
-    There are ``width`` words of bits for each state. A bit reaches the target of a step if the bit
-    is set for the target in ``opened``; it is then moved from ``opened`` to ``fresh``. The targets
-    reached are written to ``reached``, possibly with repetitions, and DONE is their number.
+    There are ``width`` bytes of bits for each state. A bit reaches the target of a step if the bit
+    is set for the target in ``opened``; it is then moved from ``opened`` to ``fresh``. A target is
+    written to ``reached`` when a byte in ``fresh`` gets its first bit, so a target of several bytes
+    may occur several times. DONE is the number of targets written, at most one per step.
     """
     ctx, states, count, bits, opened, fresh, reached, width = e.arguments
-    total, some = e.cell(), e.cell()
+    total, first = e.cell(), e.cell()
     e.store(word(0), total)
     with each(e, count) as index:
-        mine = e.index(bits, e.mul(index, width))
+        mine = e.index(bits, e.mul(index, width), I8)
         with _row(e, e.get(states, index)) as step:
             target = _target(e, step)
             start = e.mul(target, width)
-            e.store(word(0), some)
+            e.store(word(0), first)
             with each(e, width) as part:
                 there = e.add(start, part)
-                left = e.get(opened, there)
-                new = e.both(e.get(mine, part), left)
+                own = e.byte_as_word(e.load(e.index(mine, part, I8), I8))
+                left = e.byte_as_word(e.shared_byte(e.index(opened, there, I8)))
+                new = e.both(own, left)
                 with when(e, e.as_flag(new)):
-                    e.put(opened, there, e.differ(left, new))
-                    e.put(fresh, there, e.either(e.get(fresh, there), new))
-                    e.store(new, some)
-            with when(e, e.as_flag(e.load(some))):
+                    before = e.exchanged("and", e.index(opened, there, I8), e.invert(new), I8)
+                    moved = e.both(before, new)
+                    with when(e, e.as_flag(moved)):
+                        others = e.exchanged("or", e.index(fresh, there, I8), moved, I8)
+                        with when(e, e.eq(others, word(0))):
+                            e.store(word(1), first)
+            with when(e, e.as_flag(e.load(first))):
                 e.put(reached, e.load(total), target)
                 e.store(e.add(e.load(total), word(1)), total)
-    e.put(ctx, Word.DONE, e.load(total))
-    e.ret()
-
-
-def _trim(e: Emitter) -> None:
-    """trim(ctx, states, count, alive, width): clears the bits of each state that are not set for
-    any successor, in ``width`` words per state. DONE is the number of words changed.
-    """
-    ctx, states, count, alive, width = e.arguments
-    total, seen = e.cell(), e.cell()
-    e.store(word(0), total)
-    with each(e, count) as index:
-        state = e.get(states, index)
-        with each(e, width) as part:
-            own = e.index(alive, e.add(e.mul(state, width), part))
-            enough = e.block("enough")
-            e.store(word(0), seen)
-            with when(e, e.eq(e.load(own), word(0))):
-                e.goto(enough)
-            with _row(e, state) as step:
-                there = e.get(alive, e.add(e.mul(_target(e, step), width), part))
-                e.store(e.either(e.load(seen), there), seen)
-                missing = e.both(e.load(own), e.invert(e.load(seen)))
-                with when(e, e.eq(missing, word(0))):
-                    e.goto(enough)
-            kept = e.both(e.load(own), e.load(seen))
-            e.store(kept, own)
-            e.store(e.add(e.load(total), word(1)), total)
-            e.goto(enough)
-            e.at(enough)
     e.put(ctx, Word.DONE, e.load(total))
     e.ret()
 

@@ -91,14 +91,15 @@ COMPRESSED = {
 }  # fmt: skip
 """The kernels of compressed visited sets."""
 GRAPH = {
-    "number": (ADDRESS, ADDRESS, WORD, ADDRESS),
+    "number": (ADDRESS, ADDRESS, WORD, WORD, ADDRESS),
+    "ambiguous": (ADDRESS, WORD),
     "find": (ADDRESS, ADDRESS, WORD, ADDRESS),
     "label": (ADDRESS, ADDRESS, WORD, ADDRESS, WORD),
     "edges": (ADDRESS, ADDRESS, WORD, ADDRESS, ADDRESS, WORD),
     "advance": (ADDRESS, ADDRESS, WORD, ADDRESS, ADDRESS, ADDRESS, ADDRESS, WORD),
-    "trim": (ADDRESS, ADDRESS, WORD, ADDRESS, WORD),
     "inside": (ADDRESS, ADDRESS, WORD, ADDRESS, ADDRESS, ADDRESS, ADDRESS),
     "least": (ADDRESS, ADDRESS, WORD, WORD, WORD),
+    "components": (ADDRESS, ADDRESS, WORD, ADDRESS, ADDRESS, ADDRESS),
 }
 """Additional kernels of a model with properties of behaviours."""
 APART = {"apart": (ADDRESS, WORD, ADDRESS, WORD)}
@@ -134,13 +135,14 @@ class Code:
     examine: Any = None
     gather: Any = None
     number: Any = None
+    ambiguous: Any = None
     find: Any = None
     label: Any = None
     edges: Any = None
     advance: Any = None
-    trim: Any = None
     inside: Any = None
     least: Any = None
+    components: Any = None
     walk: Any = None
     follow: Any = None
     precedes: Any = None

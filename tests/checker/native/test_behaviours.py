@@ -11,7 +11,9 @@ import pytest
 from tests.support.agreement import model_of
 
 from fencepost.checker.engines import load
-from fencepost.checker.native import components, graph, lassos, product, streett
+from fencepost.checker.native import components, graph, lassos, product, streett, worker
+from fencepost.checker.native.codegen.context_words import TAG_FACTOR
+from fencepost.checker.native.kernels import behaviours
 from fencepost.checker.outcome import Outcome, Undecided, Verdict
 from fencepost.checker.request import Limits, Request
 from fencepost.spec.core.ir import Model
@@ -104,6 +106,32 @@ def test_the_lasso_does_not_depend_on_the_storage_of_edges(
         assert (result.verdict, result.findings) == (wanted.verdict, wanted.findings)
 
 
+@pytest.mark.parametrize("formula", FORMULAS[1:3])
+def test_states_with_equal_tags_are_told_apart(
+    monkeypatch: pytest.MonkeyPatch, formula: str
+) -> None:
+    large = RING.replace("0..9 ", "0..99 ").replace("% 10 ", "% 100 ")
+    model = model_of(f"{large}property P: {formula}\n")
+    wanted = outcome(model, "interpreter")
+    by_tag: list[bool] = []
+    look_up_by_tag = graph.StateGraph.look_up_by_tag
+
+    def spy(self: graph.StateGraph, by: bool) -> None:
+        by_tag.append(by)
+        look_up_by_tag(self, by)
+
+    monkeypatch.setattr(graph.StateGraph, "look_up_by_tag", spy)
+    # All states are in one table, so that many have a neighbour.
+    monkeypatch.setattr(worker, "TABLES", 1)
+    monkeypatch.setattr(worker, "MIN_TABLES", 1)
+    for factor, decisive in ((TAG_FACTOR, True), (0, False)):
+        monkeypatch.setattr(behaviours, "TAG_FACTOR", factor)
+        by_tag.clear()
+        result = outcome(model)
+        assert (result.verdict, result.findings) == (wanted.verdict, wanted.findings)
+        assert any(by_tag) is decisive
+
+
 SCHEDULER = """
 const N: int = 4
 type Place = 0..N - 1
@@ -166,8 +194,8 @@ def test_a_cycle_in_the_rest_of_a_component(guard: str, formula: str, verdict: V
         (product, "ROUND_WORDS"),
         (product, "COLUMN_BYTES"),
         (product, "COLLECT_BYTES"),
-        (components, "STEP_BYTES"),
-        (components, "VERTEX_BYTES"),
+        (components, "STACK_BYTES"),
+        (product, "CYCLIC_BYTES"),
         (streett, "COMPARE_BYTES"),
         (streett, "INSIDE_BYTES"),
         (streett, "UNIT_BYTES"),

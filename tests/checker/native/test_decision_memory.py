@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import tracemalloc
 from collections.abc import Callable
 
@@ -99,11 +100,14 @@ def test_all_memory_is_announced(
     observed(Memory, "afford", ledger.grant)
     observed(Explorer, "pause", lambda: ledger.grant(0))
     observed(Decision, "enter", ledger.enter)
+    # The table of interned strings must not grow while memory is measured.
+    interned = [sys.intern(f"interned {number}") for number in range(100_000)]
     tracemalloc.start()
     try:
         outcome = load("local").run(request)
     finally:
         tracemalloc.stop()
+    assert interned
     assert outcome.verdict is verdict
     assert ledger.asked > 0
     assert ledger.excess <= UNASKED
