@@ -147,7 +147,7 @@ def _places(graph: JudgedGraph) -> tuple[dict[int, tuple[int, int]], int]:
     """
     widest = max((len(level) for level in graph.levels), default=1)
     longest = max((len(_name(edge)) for edge in graph.edges), default=0)
-    # The names of actions need space beside the edges.
+    # The names of actions need space next to the edges.
     space = max(SPACE, longest * 7 + 24) if len(graph.vertices) <= NAMED else SPACE
     width = max(widest * space, 320) + space
     before: dict[int, list[int]] = {}
