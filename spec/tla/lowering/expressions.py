@@ -351,8 +351,8 @@ class Expressions(Constants):
                 return None
             for name in bound.names:
                 places = [
-                    place.having({name: self.constant(value)})
-                    for place in places
+                    scope.having({name: self.constant(value)})
+                    for scope in places
                     for value in self.universe.elements(values)
                 ]
         return places

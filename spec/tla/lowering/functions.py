@@ -106,8 +106,8 @@ class Functions(Choose):
             if len(domain) > MAX_UNROLLED:
                 raise
             # The body may have a form for each argument, for example if it is recursive.
-            places = [env.having(self._arguments(names, key)) for key in order.elements]
-            values = [self.written(self.expr(node.body, place)) for place in places]
+            scopes = [env.having(self._arguments(names, key)) for key in order.elements]
+            values = [self.written(self.expr(node.body, scope)) for scope in scopes]
             return self.function_of(order, values)
         kind = Fun(domain, keys.keys, element.kind)
         body = self.inside(key.code, kind, self.into(element, element.kind))
