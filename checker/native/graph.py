@@ -106,7 +106,7 @@ class Units:
 
     def bits(self, units: Iterable[int]) -> Bits:
         """Returns the bits of some units."""
-        return bits_of(sum(1 << unit for unit in units), self.width)
+        return bits_of(sum(1 << unit for unit in set(units)), self.width)
 
     def serve(
         self, labels: Labels, sources: Ids, possible: Bits, wanted: Bits

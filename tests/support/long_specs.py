@@ -114,6 +114,8 @@ LISTS = {
     "sources of an event": "import m\nrecording:\n@(    source s% ordered\n@@)"
     "event e from @(s%@, @)\n",
     "patterns of a source": f'{RECORDED}    source t ordered in @("p%"@, @)\n',
+    "explanation": f'{RECORDED}event e(f: bool) from s\nexplain e: @("w%"@, @)\n',
+    "explanation on lines": f'{RECORDED}event e(f: bool) from s\nexplain e:\n@(    "w%"\n@@)',
     "parts of a key": f"{RECORDED}    key k by @(f%@, @)\n",
     "bound names": f"{RECORDED}    bind b: 0..@n where @(% = %@, @)\n",
     "lines of a recording": "import m\nrecording:\n@(    source s% ordered\n@@)",

@@ -20,13 +20,14 @@ from tests.support.paths import ROOT
 from fencepost.checker import engines
 
 T = TypeVar("T")
-MAPPING = re.compile(r"^recording:", re.M)
+MAPPING = re.compile(r"^recording:|^import conform_\w+ as mapping$", re.M)
 MODELS = sorted(
     path
     for path in (ROOT / "models").rglob("*.fence")
     if path.parent.name != "lib" and not MAPPING.search(path.read_text(encoding="utf-8"))
 )
-"""Folders named lib hold modules that models share. Mappings of recordings are not searched."""
+"""Folders named lib hold modules that models share. Mappings of recordings, and specs that
+import one, are not searched."""
 
 CHECK = re.compile(r"^check (\w+)( slow)?:\n((?:[ #].*\n|\n)*)", re.M)
 ENGINE = re.compile(r"^ +engine (\w+)", re.M)

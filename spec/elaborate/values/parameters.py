@@ -55,7 +55,7 @@ def bound_arguments(
         if not constant and not (isinstance(expr, ir.Variable) and isinstance(entity, DefEntity)):
             slot = context.work.slot()
             values.append((slot, expr))
-            local = ir.Local(expr.type, slot, span=expr.span)
+            local = ir.Local(expr.type, slot, span=parameter.name.span)
             inside, expr = bound_to(inside, local, expr), local
         inside = inside.bind(parameter.name, Operand(expr, operand.ghost))
     return Bindings(inside, tuple(values))

@@ -114,7 +114,7 @@ def test_a_saved_trace_is_replayed(folder: Path) -> None:
     ran = run("trace", "replay", "t.json", "Jobs.tla", folder=folder)
     assert (ran.code, ran.stdout.splitlines()[2:]) == (
         4,
-        ['  3  Take(w1, "b")', "     it cannot be taken"],
+        ['  2  Take(w1, "b")', "     it cannot be taken"],
     )
 
 

@@ -112,7 +112,7 @@ def test_a_lasso_among_the_states_of_runs(tmp_path: Path) -> None:
     printed = ran(tmp_path, WEAK, "--runs", "5")
     assert printed.code == 13
     assert "violated Served   5 runs" in printed.stdout
-    assert "Steps 3 to 5 repeat forever." in printed.stdout
+    assert "steps 2 to 4 repeat forever" in printed.stdout
     assert "behaviours    those that go round among 8 states of 5 runs" in printed.stdout
     fair = ran(tmp_path, STRONG, "--runs", "5")
     assert fair.code == 3

@@ -221,7 +221,7 @@ def test_the_report(tmp_path: Path) -> None:
     assert ran.code == 3
     words = " ".join(ran.stdout.split())
     assert "invariant Never is not inductive" in words
-    assert "1 some state at = [3] 2 step(n: 3) at" in words
+    assert "0 some state at = [3] 1 step(n: 3) at" in words
     assert "not proved invariant Never (not inductive)" in words
     assert "not checked reachable R" in words
     (tmp_path / "full.fence").write_text(
