@@ -324,7 +324,10 @@ def test_a_note_says_why_there_are_fewer(
     [
         (("--engine", "bmc", "--depth", "3"), "no meaning for the engine bmc"),
         (("--engine", "induction"), "no meaning for the engine induction"),
-        (("--engine", "spark"), "--counterexamples is for the engines local, interpreter and evaluator"),
+        (
+            ("--engine", "spark"),
+            "--counterexamples is for the engines local, interpreter and evaluator",
+        ),
         (("--continue",), "leave out --continue"),
         (("--counterexamples", "0"), '"0" is not an integer from 1 to 100'),
     ],
