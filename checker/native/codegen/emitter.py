@@ -408,8 +408,9 @@ class Emitter:
         """Applies an operation of LLVM, such as ``and``, to the number at ``pointer`` in one atomic
         step. Returns the previous number as a word.
         """
-        operand = self.builder.trunc(value, kind).get_reference()
-        text = f"atomicrmw {operation} ptr {pointer.get_reference()}, {kind} {operand} monotonic"
+        operand: LLVM = self.builder.trunc(value, kind)
+        numbers = f"ptr {pointer.get_reference()}, {kind} {operand.get_reference()}"
+        text = f"atomicrmw {operation} {numbers} monotonic"
         return self.widened(self.builder.put(kind, text))
 
     def load_unaligned(self, pointer: LLVM) -> LLVM:
