@@ -38,12 +38,19 @@ IN_BLOCKS = (*SETTINGS, ("spark.sql.files.maxPartitionBytes", "100k"))
 ON_SPARK = words(HERE, IN_BLOCKS)
 
 
+def alone(folder: Path, *arguments: str, mapping: str = "map.fence") -> Ran:
+    """Runs the command without Spark. Of the report, this leaves out what Spark does not report:
+    files and lines of events, and other checks that allow a history.
+    """
+    ran = run("conform", mapping, *arguments, folder=folder)
+    text = re.sub(r"(?m)^(    at +[^,\n]+),(?: .*|\n {14}\S.*)", r"\1", ran.stdout)
+    text = re.sub(r"(?m)^    otherwise .*\n(?: {14}.*\n)*", "", text)
+    return Ran(ran.code, re.sub(r'("(?:file|line)": )[^,}]+', r"\1null", text), ran.stderr)
+
+
 def both(folder: Path, *arguments: str, mapping: str = "map.fence") -> tuple[Ran, Ran]:
     """Runs the command without Spark and with it."""
-    plain = run("conform", mapping, *arguments, folder=folder)
-    # With Spark, the files and lines of events are not known.
-    text = re.sub(r"(?m)^(    at +\S+), .*", r"\1", plain.stdout)
-    plain = Ran(plain.code, re.sub(r'("(?:file|line)": )[^,}]+', r"\1null", text), plain.stderr)
+    plain = alone(folder, *arguments, mapping=mapping)
     return plain, run("conform", mapping, *arguments, *ON_SPARK, folder=folder)
 
 
@@ -153,8 +160,8 @@ def test_lines_assigned_by_other_lines(tmp_path: Path) -> None:
     (folder / "r.jsonl").write_text(text, encoding="utf-8")
     plain, on_spark = both(folder, "r.jsonl", "--format", "json")
     assert plain.code == 151
-    alone = next(n for n, line in enumerate(lines, 1) if line.keys() == {"lock", *WRITE})
-    assert f'r.jsonl:{alone}: lock "3" belongs to the histories 3 and 3' in plain.stderr
+    number = next(n for n, line in enumerate(lines, 1) if line.keys() == {"lock", *WRITE})
+    assert f'r.jsonl:{number}: lock "3" belongs to the histories 3 and 3' in plain.stderr
     assert json.loads(plain.stdout)["strays"] > 0
     assert [history["key"] for history in json.loads(plain.stdout)["histories"]][:3] == [-20, -3, 3]
     assert on_spark == plain
@@ -173,7 +180,7 @@ def test_tables(tmp_path: Path) -> None:
     )
     lines = spark.read.json(str(folder / "s.jsonl"))
     lines.selectExpr("*", "1.5 as other").coalesce(1).write.parquet(str(folder / "s.parquet"))
-    plain = run("conform", "map.fence", "s.jsonl", folder=folder)
+    plain = alone(folder, "s.jsonl")
     saved = ("--results", "out/verdicts")
     (folder / "out").mkdir()
     on_spark = run("conform", "map.fence", "s.parquet", *ON_SPARK, *saved, folder=folder)
@@ -204,7 +211,7 @@ def test_a_long_history_among_many(tmp_path: Path) -> None:
     text = [json.dumps(line) + "\n" for line in lines]
     text[2500:2500] = ["nonsense\n", "\n", "{}\n"]
     (folder / "r.jsonl").write_text("".join(text), encoding="utf-8")
-    plain = run("conform", "map.fence", "r.jsonl", folder=folder)
+    plain = alone(folder, "r.jsonl")
     assert "error[F047]: r.jsonl:2503: no field" in plain.stderr
     options = (*ON_SPARK, "--partitions", "64")
     assert run("conform", "map.fence", "r.jsonl", *options, folder=folder) == plain
@@ -221,7 +228,7 @@ def test_options_that_do_not_fit(tmp_path: Path) -> None:
 def test_a_killed_executor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = folder_with(tmp_path)
     (folder / "r.jsonl").write_text(TEXT, encoding="utf-8")
-    plain = run("conform", "map.fence", "r.jsonl", folder=folder)
+    plain = alone(folder, "r.jsonl")
     done = tmp_path / "done"
     monkeypatch.setattr(tasks, "judged", partial(faults.kills_its_executor_judging, done))
     cluster = words(TWO_EXECUTORS, OF_TWO_EXECUTORS)
