@@ -74,7 +74,7 @@ Form: TypeAlias = Literal["text", "json", "junit", "sarif"]
 FORMS: tuple[Form, ...] = get_args(Form)
 """The formats of a report."""
 MAX_OTHERWISE = 3
-"""Maximum number of refused histories for which checks that allow them are looked for."""
+"""Other checks are tried on at most this many refused histories."""
 ENDINGS = (".jsonl", ".jsonl.gz")
 """The suffixes of recordings in a folder."""
 

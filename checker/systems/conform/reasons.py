@@ -19,7 +19,7 @@ from fencepost.spec.core.types import Option, Seq, Set, State, Type, Value
 MAX_REASONS = 3
 """Maximum number of reasons that are given."""
 MAX_MEANINGS = 20
-"""Maximum number of meanings of the names of an event for which explanations are evaluated."""
+"""Explanations of an event are evaluated if its names have at most this many meanings."""
 
 
 def told(value: Value, kind: Type, shape: Shape, names: Names, bound: Bound) -> str:

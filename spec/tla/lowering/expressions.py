@@ -53,7 +53,7 @@ from fencepost.spec.tla.values import kinds as values
 from fencepost.spec.tla.values.kinds import LazySet
 
 MAX_UNROLLED = 64
-"""The maximum number of elements for which an expression is lowered one by one."""
+"""An expression is lowered once per element if there are at most this many elements."""
 MAX_WORK = 100_000
 """The maximum number of expressions of a module with all definitions expanded."""
 
