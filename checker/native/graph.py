@@ -26,7 +26,7 @@ from fencepost.checker.native.codegen.context_words import (
 from fencepost.checker.native.components import Marks, search
 from fencepost.checker.native.explorer import Explorer
 from fencepost.checker.native.kernels.behaviours import BATCH, seek_words
-from fencepost.checker.native.kernels.components import OUTSIDE
+from fencepost.checker.native.kernels.components import OUTSIDE, SINGLE
 from fencepost.checker.native.kernels.rows import LABEL_BITS
 from fencepost.checker.native.machine.memory import Memory, data, words
 from fencepost.checker.native.machine.worker_context import Packed
@@ -160,6 +160,10 @@ class StateGraph:
                 first += count
             self.starts.append(first)
         self.states = self.starts[-1]
+        if self.states >= SINGLE:
+            # Numbers of states have 31 bits here. So many states take more memory than any machine
+            # that was tried has.
+            raise Exhausted
 
     def bits(self, width: int) -> Bits:
         """Returns ``width`` zero bytes for each state. Their memory is freed with the array. Raises
