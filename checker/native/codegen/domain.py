@@ -224,7 +224,7 @@ class NativeDomain(NativeExpressions):
 
         def noted(element: Val, ordinal: LLVM) -> LLVM:
             index = e.select(e.ult(ordinal, word(count)), ordinal, word(0))
-            stored = e.byte_as_word(e.load(e.index(flags, index, I8), I8))
+            stored = e.widened(e.load(e.index(flags, index, I8), I8))
             first = e.both(self.frame.permitted(pick, element), distinct(element, ordinal))
             return e.both(first, e.as_flag(stored))
 

@@ -404,14 +404,12 @@ class Emitter:
             I8, f"load atomic i8, ptr {pointer.get_reference()} monotonic, align 1"
         )
 
-    def exchanged(self, operation: str, pointer: LLVM, value: LLVM, kind: LLVM) -> LLVM:
-        """Applies an operation of LLVM, such as ``and``, to the number at ``pointer`` in one atomic
-        step. Returns the previous number as a word.
+    def exchanged_byte(self, operation: str, pointer: LLVM, value: LLVM) -> LLVM:
+        """Applies an operation of LLVM, such as ``and``, to the byte at ``pointer`` and the low
+        byte of ``value``, in one atomic step. Returns the previous byte.
         """
-        operand: LLVM = self.builder.trunc(value, kind)
-        numbers = f"ptr {pointer.get_reference()}, {kind} {operand.get_reference()}"
-        text = f"atomicrmw {operation} {numbers} monotonic"
-        return self.widened(self.builder.put(kind, text))
+        operands = f"ptr {pointer.get_reference()}, i8 {self.low_byte(value).get_reference()}"
+        return self.builder.put(I8, f"atomicrmw {operation} {operands} monotonic")
 
     def load_unaligned(self, pointer: LLVM) -> LLVM:
         """Loads a word that is aligned to half a word."""
@@ -665,9 +663,6 @@ class Emitter:
     def low_byte(self, value: LLVM) -> LLVM:
         """Returns the lowest eight bits of a word."""
         return self.builder.trunc(value, I8)
-
-    def byte_as_word(self, byte: LLVM) -> LLVM:
-        return self.builder.zext(byte, I64)
 
     def narrowed(self, value: LLVM, kind: LLVM) -> LLVM:
         """Returns the low bits of a word as a number of type ``kind``."""

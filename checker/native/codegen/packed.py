@@ -167,13 +167,11 @@ def _fold(e: Emitter, left: LLVM, right: LLVM) -> LLVM:
     return b.xor(b.trunc(product, I64), b.trunc(b.lshr(product, ir.Constant(I128, 64)), I64))
 
 
-def prefetch(e: Emitter, target: LLVM, write: bool = True) -> None:
-    """Prefetches the memory at ``target``, which will be written unless ``write`` is false."""
+def prefetch(e: Emitter, target: LLVM) -> None:
+    """Prefetches the memory at ``target`` for writing."""
     kind = ir.FunctionType(VOID, [PTR, I32, I32, I32])
     function = e.unit.module.declare_intrinsic("llvm.prefetch", [PTR], kind)
-    e.call(
-        function, [target, ir.Constant(I32, int(write)), ir.Constant(I32, 3), ir.Constant(I32, 1)]
-    )
+    e.call(function, [target, ir.Constant(I32, 1), ir.Constant(I32, 3), ir.Constant(I32, 1)])
 
 
 def watched(e: Emitter, source: LLVM) -> LLVM:

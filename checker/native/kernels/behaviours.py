@@ -192,7 +192,7 @@ def _number(e: Emitter, words: int) -> None:
             own = e.add(first, e.add(e.load(done), number))
             e.store(e.add(own, word(1)), value)
             with when(e, e.ne(wanted, NULL)):
-                flag = e.byte_as_word(e.load(e.index(wanted, own, I8), I8))
+                flag = e.widened(e.load(e.index(wanted, own, I8), I8))
                 e.store(e.select(e.as_flag(flag), e.load(value), word(0)), value)
             e.store(e.either(e.load(value), e.shl(e.get(entry, Seek.TAG), TAG_SHIFT)), slot)
     e.store(e.add(e.load(done), batch), done)

@@ -213,7 +213,7 @@ def move(e: Emitter) -> None:
         now = e.load(slot)
         e.branch(e.ult(now, slots), one, ended)
         e.at(one)
-        low = e.byte_as_word(b.load(e.index(line, now, I8), typ=I8))
+        low = e.widened(b.load(e.index(line, now, I8), typ=I8))
         e.store(e.add(now, word(1)), slot)
         e.branch(e.eq(low, word(0)), ended, some)
         e.at(some)

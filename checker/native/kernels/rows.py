@@ -103,15 +103,15 @@ def _advance(e: Emitter) -> None:
             e.store(word(0), first)
             with each(e, width) as part:
                 there = e.add(start, part)
-                own = e.byte_as_word(e.load(e.index(mine, part, I8), I8))
-                left = e.byte_as_word(e.shared_byte(e.index(opened, there, I8)))
+                own = e.widened(e.load(e.index(mine, part, I8), I8))
+                left = e.widened(e.shared_byte(e.index(opened, there, I8)))
                 new = e.both(own, left)
                 with when(e, e.as_flag(new)):
-                    before = e.exchanged("and", e.index(opened, there, I8), e.invert(new), I8)
-                    moved = e.both(before, new)
+                    before = e.exchanged_byte("and", e.index(opened, there, I8), e.invert(new))
+                    moved = e.both(e.widened(before), new)
                     with when(e, e.as_flag(moved)):
-                        others = e.exchanged("or", e.index(fresh, there, I8), moved, I8)
-                        with when(e, e.eq(others, word(0))):
+                        others = e.exchanged_byte("or", e.index(fresh, there, I8), moved)
+                        with when(e, e.eq(e.widened(others), word(0))):
                             e.store(word(1), first)
             with when(e, e.as_flag(e.load(first))):
                 e.put(reached, e.load(total), target)

@@ -120,7 +120,7 @@ def _sketch(e: Emitter, walk: LLVM, hash_: LLVM) -> None:
     # The additional bit limits the number of zeros that are counted.
     rest = e.either(e.shr(mixed, SKETCH_BITS), word(1 << (64 - SKETCH_BITS)))
     zeros = e.add(e.lowest_one(rest), word(1))
-    with when(e, e.ult(e.byte_as_word(e.load(cell, I8)), zeros), rare=True):
+    with when(e, e.ult(e.widened(e.load(cell, I8)), zeros), rare=True):
         e.store(e.low_byte(zeros), cell)
 
 

@@ -128,7 +128,7 @@ def test_unary_operations() -> None:
         "sar": (lambda e, a: e.sar(a, 3), lambda a: signed(a) >> 3),
         "sar by nothing": (lambda e, a: e.sar(a, 0), lambda a: a),
         "sar by one": (lambda e, a: e.sar(a, 1), lambda a: signed(a) >> 1),
-        "byte": (lambda e, a: e.byte_as_word(e.as_byte(e.as_flag(a))), lambda a: a != 0),
+        "byte": (lambda e, a: e.widened(e.as_byte(e.as_flag(a))), lambda a: a != 0),
         "byte set": (lambda e, a: e.is_byte_set(e.as_byte(e.as_flag(a))), lambda a: a != 0),
     }
     for name, (emit, meaning) in operations.items():
